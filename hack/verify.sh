@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Checks that generated files are what the generators make of the tree, and that each module is tidy. It changes nothing
+# that is tracked.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+go=${GO:-go}
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+
+git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+	[ -e "$file" ] && printf '%s\0' "$file"
+done | tar --create --null --files-from=- | tar --extract --directory="$copy"
+(cd "$copy" && hack/generate.sh)
+if ! diff --recursive --brief config "$copy/config" || ! diff --recursive --brief api "$copy/api"; then
+	echo "verify: generated files are not current: run make generate" >&2
+	exit 1
+fi
+for module in . controlplane examples/greeter tools; do
+	if ! (cd "$module" && "$go" mod tidy -diff); then
+		echo "verify: the module in $module is not tidy: run make tidy" >&2
+		exit 1
+	fi
+done
+echo "verify: generated files are current, modules are tidy"
