@@ -1,0 +1,340 @@
+package localplane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	defaultTimeout = 90 * time.Second
+	startAttempts  = 3
+)
+
+// Config says what control plane to start, and where.
+type Config struct {
+	// Dir is the data directory; it is made when missing. Required.
+	Dir string
+	// Binary is the path of bowline-controlplane; empty takes what FindBinary finds.
+	Binary string
+	// Port is the API server's port; zero keeps the last one used while it is free, and else chooses a free one.
+	Port int
+	// ControllerManager asks for kube-controller-manager too. One that runs already is left running either way.
+	ControllerManager bool
+	// Ephemeral trades the safety of the data for speed: etcd does not wait for the disk, and Stop kills.
+	Ephemeral bool
+	// Attached kills the components when this process ends, however it ends.
+	Attached bool
+	// AuditLog makes the API server log every request, without bodies, to the path Plane.AuditLog returns.
+	AuditLog bool
+	// ExtraAPIServerArgs follow the API server's own arguments and so override them.
+	ExtraAPIServerArgs []string
+	// Timeout limits a whole start; zero means a minute and a half.
+	Timeout time.Duration
+	// Progress is called with each step, in words for people; nil calls nothing.
+	Progress func(step string)
+}
+
+// ComponentError says that a component did not come up.
+type ComponentError struct {
+	// Component is its name.
+	Component string
+	// Log is the path of its log, Tail the last lines of it.
+	Log  string
+	Tail []string
+	// Err is what happened.
+	Err error
+}
+
+func (e *ComponentError) Error() string {
+	text := fmt.Sprintf("starting %s: %v: see its log %s", e.Component, e.Err, e.Log)
+	if len(e.Tail) == 0 {
+		return text
+	}
+	return text + ", which ends with:\n  " + strings.Join(e.Tail, "\n  ")
+}
+
+// Unwrap returns what happened.
+func (e *ComponentError) Unwrap() error { return e.Err }
+
+// lostPort reports whether somebody took a port between its choice and its use.
+func (e *ComponentError) lostPort() bool {
+	return slices.ContainsFunc(e.Tail, func(line string) bool { return strings.Contains(line, "address already in use") })
+}
+
+// errEnded is a component that ended by itself.
+var errEnded = errors.New("it ended by itself")
+
+// Start returns the control plane in the data directory, ready for use. It finds one that runs already, starts what
+// is missing of it, and waits for another Start or Stop in the same directory to finish first. When ctx ends before
+// the control plane is ready, or a component does not come up, whatever this call started is stopped again.
+//
+// Errors that callers may tell apart: *BinaryError, *PortError, *ComponentError.
+func Start(ctx context.Context, cfg Config) (*Plane, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	defer cancel()
+	p := &Plane{dir: cfg.Dir}
+	unlock, err := lock(ctx, p.path(lockFile))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for attempt := 1; ; attempt++ {
+		err = p.start(ctx, cfg)
+		if err == nil {
+			return p, nil
+		}
+		var failed *ComponentError
+		if attempt == startAttempts || !errors.As(err, &failed) || !failed.lostPort() {
+			return nil, err
+		}
+		cfg.Progress("a port was taken by another program: choosing again")
+	}
+}
+
+// complete checks the configuration, fills in what was left open and makes the data directory.
+func (cfg Config) complete() (Config, error) {
+	if err := supported(); err != nil {
+		return cfg, err
+	}
+	if cfg.Dir == "" {
+		return cfg, errors.New("no data directory given") //nolint:err113 // a mistake in a program, not a condition
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = func(string) {}
+	}
+	var err error
+	if cfg.Binary == "" {
+		cfg.Binary, err = FindBinary()
+	} else {
+		cfg.Binary, err = checkBinary(cfg.Binary)
+	}
+	if err != nil {
+		return cfg, err
+	}
+	if err := os.MkdirAll(cfg.Dir, privateDir); err != nil {
+		return cfg, fmt.Errorf("making the data directory: %w", err)
+	}
+	cfg.Dir, err = canonical(cfg.Dir)
+	return cfg, err
+}
+
+// start brings everything up once; the caller holds the lock.
+func (p *Plane) start(ctx context.Context, cfg Config) error {
+	if err := p.prepare(ctx, cfg); err != nil {
+		return err
+	}
+	probe, err := p.newProber()
+	if err != nil {
+		return fmt.Errorf("preparing to watch the components: %w", err)
+	}
+	p.launcher = newLauncher(cfg.Attached)
+	var started []string
+	for _, c := range p.components(cfg, probe) {
+		began := time.Now()
+		fresh, err := p.bringUp(ctx, cfg, c)
+		if fresh {
+			started = append(started, c.name)
+		}
+		if err != nil {
+			return errors.Join(err, p.undo(ctx, started))
+		}
+		if fresh {
+			cfg.Progress(fmt.Sprintf("%s is ready (%s)", c.name, time.Since(began).Round(10*time.Millisecond)))
+		}
+	}
+	return nil
+}
+
+// undo stops the components that a failed start started, after its time has run out.
+func (p *Plane) undo(ctx context.Context, started []string) error {
+	slices.Reverse(started)
+	var all []error
+	for _, name := range started {
+		all = append(all, p.stopComponent(context.WithoutCancel(ctx), name))
+	}
+	p.launcher.close()
+	p.launcher = nil
+	return errors.Join(all...)
+}
+
+// prepare settles all that components need before they start, and stops those that run on what is no longer so.
+func (p *Plane) prepare(ctx context.Context, cfg Config) error {
+	renewed, err := p.recall()
+	if err != nil {
+		return err
+	}
+	place := p.firstDown(cfg.ControllerManager)
+	if renewed {
+		place = 0
+	}
+	if err := p.contradiction(place, cfg.Port); err != nil {
+		return err
+	}
+	// What depends on a component that is down starts again with it: it may come back elsewhere.
+	if err := p.stopFrom(ctx, place); err != nil {
+		return err
+	}
+	if err := p.choosePorts(place, cfg.Port); err != nil {
+		return err
+	}
+	if place == 0 {
+		p.state.Ephemeral = cfg.Ephemeral // what runs already goes on as it was started
+	}
+	return p.writeFiles()
+}
+
+// recall brings back what the last start left, and reports whether keys or certificates had to be renewed.
+func (p *Plane) recall() (renewed bool, err error) {
+	for _, dir := range []string{"run", "logs"} {
+		if err := os.MkdirAll(p.path(dir), privateDir); err != nil {
+			return false, fmt.Errorf("making the data directory: %w", err)
+		}
+	}
+	if former, err := Open(p.dir); err == nil {
+		p.state = former.state // else there is none, or none that can be read: begin anew
+	}
+	renewed, err = ensurePKI(p.path("pki"), time.Now())
+	if err != nil {
+		return false, fmt.Errorf("preparing keys and certificates: %w", err)
+	}
+	return renewed, nil
+}
+
+// contradiction returns a *PortError when the API server is to go on running, but on another port.
+func (p *Plane) contradiction(place, wanted int) error {
+	running := p.state.Ports.APIServer
+	if place > slices.Index(Components(), APIServer) && wanted != 0 && wanted != running {
+		return &PortError{Port: wanted, Running: running}
+	}
+	return nil
+}
+
+// firstDown returns the place, in the order of starting, of the first component that is wanted and does not run; one
+// past the last when there is none.
+func (p *Plane) firstDown(controllerManager bool) int {
+	status := p.Status()
+	place := slices.IndexFunc(status, func(s Status) bool {
+		return !s.Running && (controllerManager || s.Component != ControllerManager)
+	})
+	if place < 0 {
+		return len(status)
+	}
+	return place
+}
+
+// choosePorts settles the ports of the components from the place on, which do not run.
+func (p *Plane) choosePorts(place, wanted int) error {
+	free := [][]*int{
+		{&p.state.Ports.Etcd, &p.state.Ports.EtcdPeer},
+		{&p.state.Ports.APIServer},
+		{&p.state.Ports.ControllerManager},
+	}[place:]
+	if place <= slices.Index(Components(), APIServer) && wanted != 0 {
+		if err := tryPort(wanted); err != nil {
+			return &PortError{Port: wanted, Err: err}
+		}
+		p.state.Ports.APIServer = wanted
+	}
+	for _, group := range free {
+		for _, port := range group {
+			if err := keepOrChoose(port); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeFiles writes what the components and their clients read.
+func (p *Plane) writeFiles() error {
+	data, err := json.MarshalIndent(p.state, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding the state: %w", err)
+	}
+	if err := writeFile(p.path(stateFile), append(data, '\n')); err != nil {
+		return err
+	}
+	if err := writeFile(p.path("audit-policy.yaml"), []byte(auditPolicy)); err != nil {
+		return err
+	}
+	pki, port := p.path("pki"), p.state.Ports.APIServer
+	controllerManager := p.path("pki", certControllerManager+".kubeconfig")
+	if err := writeKubeconfig(controllerManager, pki, certControllerManager, port); err != nil {
+		return err
+	}
+	return writeKubeconfig(p.Kubeconfig(), pki, certAdmin, port)
+}
+
+// bringUp starts a component unless it runs, waits until it is ready, and reports whether it started it.
+func (p *Plane) bringUp(ctx context.Context, cfg Config, c component) (started bool, err error) {
+	process, begin := readRecord(p.recordPath(c.name)), int64(0)
+	if !process.alive() {
+		cfg.Progress("starting " + c.name)
+		if process, begin, err = p.launch(cfg.Binary, c); err != nil {
+			return false, fmt.Errorf("starting %s: %w", c.name, err)
+		}
+		started = true
+	}
+	if err := waitReady(ctx, process, c.ready); err != nil {
+		return started, &ComponentError{
+			Component: c.name, Log: p.Log(c.name), Tail: tail(p.Log(c.name), begin), Err: err,
+		}
+	}
+	return started, nil
+}
+
+// launch starts the process of a component and records it.
+func (p *Plane) launch(binary string, c component) (r record, logBegin int64, err error) {
+	return p.launchProgram(binary, c.name, append([]string{c.name}, c.args...))
+}
+
+// launchProgram starts a program under a name and records it.
+func (p *Plane) launchProgram(path, name string, args []string) (r record, logBegin int64, err error) {
+	log, begin, err := openLog(p.Log(name))
+	if err != nil {
+		return record{}, 0, err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(path, args...) //nolint:noctx // it outlives the caller
+	cmd.Dir, cmd.Env = p.dir, environment(markOf(p.dir, name))
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := p.launcher.start(cmd); err != nil {
+		return record{}, 0, err
+	}
+	r, _ = identify(cmd.Process.Pid, time.Now()) // one that is gone already will be found not to be alive
+	return r, begin, r.write(p.recordPath(name))
+}
+
+// waitReady waits until the check passes, the process is gone or ctx ends.
+func waitReady(ctx context.Context, process record, ready func(context.Context) error) error {
+	ticker := time.NewTicker(probeInterval)
+	defer ticker.Stop()
+	for {
+		if !process.alive() {
+			return errEnded
+		}
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for it to be ready: %w: %w", context.Cause(ctx), err)
+		case <-ticker.C:
+		}
+	}
+}
