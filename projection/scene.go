@@ -1,0 +1,249 @@
+package projection
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bowline-dev/bowline/internal/jsonpath"
+)
+
+// scene is a workload while it is changed: a copy of it, every place where projections are or may go, and the record.
+type scene struct {
+	root Workload
+	// projected has each binding with a mark on the workload, and the mapping it was projected with.
+	projected map[string]*Mapping
+	// recorded has the bindings that the record speaks of.
+	recorded map[string]bool
+	// pending are bindings to be projected anew, so that nothing they hold now is in anyone's way.
+	pending map[string]bool
+	// asked has the names of the variables that bindings to be projected ask for.
+	asked map[string]map[string]bool
+	// secrets are the Secrets that a binding's variables may refer to, as far as the workload tells.
+	secrets map[string][]string
+
+	views      map[string]*view
+	containers map[string]*container
+	order      []*container
+	lists      map[string]*list
+	objects    map[string]*object
+
+	annotations *object // of the workload itself
+	gaps        gaps
+	before      string // the record as found
+	dirty       bool
+}
+
+// view is the workload as one mapping sees it.
+type view struct {
+	mapping     *Mapping
+	targets     []target
+	volumes     *list
+	annotations *object
+	// problem says why nothing can be projected with this mapping. What could be found nevertheless is there.
+	problem error
+}
+
+// target is a container as one mapping sees it.
+type target struct {
+	*container
+	name  string
+	named bool // the mapping says where names are
+}
+
+// enter copies a workload and finds everything that projections have to do with, now and with the mapping m, which
+// may be nil.
+func enter(w Workload, m *Mapping) *scene {
+	root, _ := clone(w).(map[string]any)
+	if root == nil {
+		root = map[string]any{}
+	}
+	s := &scene{
+		root: root, projected: marks(root, m), recorded: map[string]bool{}, pending: map[string]bool{},
+		asked: map[string]map[string]bool{}, secrets: map[string][]string{}, views: map[string]*view{}, containers: map[string]*container{},
+		lists: map[string]*list{}, objects: map[string]*object{},
+	}
+	annotations := workloadAnnotations(root)
+	s.before, _ = annotations[recordAnnotation].(string)
+	r := decodeRecord(s.before)
+	s.gaps = r.gaps()
+	for _, uid := range r.Bindings {
+		if _, marked := s.projected[uid]; marked {
+			s.recorded[uid] = true
+		}
+	}
+	own := &view{}
+	s.annotations = s.object(own, s.seat(jsonpath.FixedOf("metadata", "annotations")))
+	if m != nil {
+		s.load(m)
+	}
+	for _, uid := range slices.Sorted(maps.Keys(s.projected)) {
+		s.load(s.projected[uid])
+	}
+	for _, v := range s.views {
+		if v.problem == nil {
+			v.problem = own.problem
+		}
+	}
+	s.strays(r.Containers)
+	for uid := range s.projected {
+		s.learnSecrets(uid)
+	}
+	s.attach(r.Containers)
+	return s
+}
+
+func (s *scene) seat(path *jsonpath.Fixed) seat {
+	return seat{node: s.root, path: path, gaps: s.gaps}
+}
+
+func (s *scene) list(v *view, at seat) *list {
+	if known, ok := s.lists[at.pointer()]; ok {
+		return known
+	}
+	value, err := at.get()
+	items, ok := value.([]any)
+	if err == nil && value != nil && !ok {
+		err = at.mismatch(value, "a list")
+	}
+	if err != nil {
+		v.fail(err)
+		return nil
+	}
+	l := &list{seat: at, before: items, items: items}
+	s.lists[at.pointer()] = l
+	return l
+}
+
+func (s *scene) object(v *view, at seat) *object {
+	if known, ok := s.objects[at.pointer()]; ok {
+		return known
+	}
+	value, err := at.get()
+	entries, ok := value.(map[string]any)
+	if err == nil && value != nil && !ok {
+		err = at.mismatch(value, "an object")
+	}
+	if err != nil {
+		v.fail(err)
+		return nil
+	}
+	o := &object{seat: at, entries: entries}
+	s.objects[at.pointer()] = o
+	return o
+}
+
+func (v *view) fail(err error) {
+	if v.problem == nil {
+		v.problem = err
+	}
+}
+
+// learnSecrets takes down which Secrets the projection of a binding names on this workload.
+func (s *scene) learnSecrets(uid string) {
+	var found []string
+	for _, o := range s.objects {
+		if secret, ok := o.text(annotationKey(secretMark, uid)); ok {
+			found = append(found, secret)
+		}
+	}
+	for _, v := range s.views {
+		if v.volumes == nil {
+			continue
+		}
+		for _, i := range v.volumes.named(volumeName(uid)) {
+			if secret, ok := projectedSecret(v.volumes.items[i]); ok {
+				found = append(found, secret)
+			}
+		}
+	}
+	s.secrets[uid] = found
+}
+
+// isOurs says whether a volume or a mount belongs to a binding that is projected.
+func (s *scene) isOurs(item any) bool {
+	uid, ok := volumeUID(nameOf(item))
+	if !ok {
+		return false
+	}
+	_, ok = s.projected[uid]
+	return ok
+}
+
+// leave writes everything into the copy of the workload and gives it back.
+func (s *scene) leave() Workload {
+	for _, l := range s.lists {
+		s.dirty = s.dirty || l.changed
+		l.flush()
+	}
+	for _, o := range s.objects {
+		s.dirty = s.dirty || o.changed
+		if o != s.annotations {
+			o.flush()
+		}
+	}
+	if len(s.projected) == 0 && s.before != "" {
+		s.dirty = true
+	}
+	if s.dirty && s.annotations != nil {
+		s.settleRecord()
+	}
+	return s.root
+}
+
+func (s *scene) settleRecord() {
+	for _, c := range s.order {
+		c.note.gaps.fill(c.node, c.live(s))
+	}
+	s.annotations.set(recordAnnotation, "")
+	live := s.live()
+	s.gaps.fill(s.root, live)
+	if len(s.projected) == 0 {
+		return
+	}
+	// The annotations come into being with the record, so that the record says whether they were there.
+	if s.writeRecord().encode() != "" || len(s.annotations.entries) > 0 {
+		s.annotations.changed = true
+		if s.annotations.entries == nil {
+			s.annotations.entries = map[string]any{}
+		}
+		s.annotations.put(s.annotations.entries)
+	}
+	s.annotations.set(recordAnnotation, s.writeRecord().encode())
+}
+
+func (s *scene) writeRecord() record {
+	r := record{Bindings: slices.Collect(maps.Keys(s.recorded)), gapsRecord: s.gaps.record()}
+	for _, c := range s.order {
+		n, worth := c.note.record()
+		if !worth {
+			continue
+		}
+		if r.Containers == nil {
+			r.Containers = map[string]noteRecord{}
+		}
+		r.Containers[c.key] = n
+	}
+	return r
+}
+
+// live are the places outside of containers where something of ours is.
+func (s *scene) live() []string {
+	var pointers []string
+	for pointer, o := range s.objects {
+		for key := range o.entries {
+			if isOurAnnotation(key) && key != recordAnnotation {
+				pointers = append(pointers, pointer)
+				break
+			}
+		}
+	}
+	if len(s.projected) > 0 {
+		pointers = append(pointers, s.annotations.pointer())
+	}
+	for _, v := range s.views {
+		if v.volumes != nil && slices.ContainsFunc(v.volumes.items, s.isOurs) {
+			pointers = append(pointers, v.volumes.pointer())
+		}
+	}
+	return pointers
+}
