@@ -1,0 +1,189 @@
+// Package binding is the one model of a service binding behind every API version that declares one. It reads values and
+// returns values; it neither fetches nor writes.
+package binding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/projection"
+)
+
+const (
+	// Finalizer keeps a binding until its projections are gone.
+	Finalizer = "bowline.dev/unbind"
+
+	// WorkloadKindsAnnotation, on a binding, lists the kinds of workload that may bear its projections, as a sorted,
+	// comma-separated list of Kind.version.group. It outlives an edit of spec.workload, so that a controller that was
+	// away during the edit still knows where to look.
+	WorkloadKindsAnnotation = "bowline.dev/workload-kinds"
+)
+
+// SecretKind is the kind of a directly referenced Secret (specification, section Direct Secret Reference).
+var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+
+// Binding is what Bowline needs to know of a binding.
+type Binding struct {
+	// Key is the namespace and name.
+	Key types.NamespacedName
+	// Created is when the API server made the object; the older of two bindings wins a collision.
+	Created time.Time
+	// Generation is that of the spec that this model was made from.
+	Generation int64
+	// ResourceVersion is that of the object.
+	ResourceVersion string
+	// Deleting is when deletion was asked for; zero when it was not.
+	Deleting time.Time
+	// Finalized says whether the object bears Finalizer.
+	Finalized bool
+	// Service is what is bound.
+	Service Reference
+	// Workload is where to.
+	Workload WorkloadReference
+	// FormerKinds are the kinds that WorkloadKindsAnnotation lists, sorted.
+	FormerKinds []schema.GroupVersionKind
+	// Projection is the binding as the projection wants it, but for the Secret, which the service decides.
+	Projection projection.Binding
+	// Status is the status as it was read.
+	Status bindingv1.ServiceBindingStatus
+	// Fault says which rules the spec breaks; nil for none. A binding with a fault is neither projected nor unprojected.
+	Fault error
+}
+
+// Reference names one object in the binding's namespace.
+type Reference struct {
+	schema.GroupVersionKind
+
+	// Name of the object.
+	Name string
+}
+
+// WorkloadReference names one workload, or selects any number, in the binding's namespace.
+type WorkloadReference struct {
+	schema.GroupVersionKind
+
+	// Name of the workload; empty where Selector decides.
+	Name string
+	// Selector matches labels; nil where Name decides.
+	Selector labels.Selector
+}
+
+// FromV1 makes the model of a servicebinding.io/v1 object, which it does not change. Of an object that breaks a rule the
+// model still tells the key, the kinds and the deletion, so that it can be unbound, and the fault.
+func FromV1(sb *bindingv1.ServiceBinding) *Binding {
+	b := &Binding{
+		Key:             types.NamespacedName{Namespace: sb.Namespace, Name: sb.Name},
+		Created:         sb.CreationTimestamp.Time,
+		Generation:      sb.Generation,
+		ResourceVersion: sb.ResourceVersion,
+		Finalized:       slices.Contains(sb.Finalizers, Finalizer),
+		FormerKinds:     ParseKinds(sb.Annotations[WorkloadKindsAnnotation]),
+		Projection:      projectionOf(sb),
+		Status:          sb.Status,
+	}
+	if sb.DeletionTimestamp != nil {
+		b.Deleting = sb.DeletionTimestamp.Time
+	}
+	b.Workload.GroupVersionKind = kindOf(sb.Spec.Workload.APIVersion, sb.Spec.Workload.Kind)
+	b.Service = Reference{
+		GroupVersionKind: kindOf(sb.Spec.Service.APIVersion, sb.Spec.Service.Kind),
+		Name:             sb.Spec.Service.Name,
+	}
+	if errs := Validate(sb); len(errs) > 0 {
+		b.Fault = fmt.Errorf("reading spec: %w", errs.ToAggregate())
+		return b
+	}
+	b.Workload.Name = sb.Spec.Workload.Name
+	if sb.Spec.Workload.Selector == nil {
+		return b
+	}
+	b.Workload.Selector, b.Fault = metav1.LabelSelectorAsSelector(sb.Spec.Workload.Selector)
+	return b
+}
+
+// Matches says whether the binding's workload reference names or selects an object of that kind in its namespace.
+func (r WorkloadReference) Matches(kind schema.GroupKind, name string, set labels.Set) bool {
+	if r.GroupKind() != kind {
+		return false
+	}
+	if r.Selector != nil {
+		return r.Selector.Matches(set)
+	}
+	return r.Name != "" && r.Name == name
+}
+
+// WorkloadKinds lists the kinds that may bear the binding's projections: the one it names, and former ones. Sorted.
+func (b *Binding) WorkloadKinds() []schema.GroupVersionKind {
+	kinds := slices.Clone(b.FormerKinds)
+	if !b.Workload.Empty() {
+		kinds = append(kinds, b.Workload.GroupVersionKind)
+	}
+	return sortKinds(kinds)
+}
+
+// Before orders bindings by age, then by name, so that the same binding wins a collision wherever it is decided.
+func (b *Binding) Before(other *Binding) int {
+	if c := b.Created.Compare(other.Created); c != 0 {
+		return c
+	}
+	return strings.Compare(b.Key.String(), other.Key.String())
+}
+
+// FormatKinds writes kinds as WorkloadKindsAnnotation holds them: sorted, each once.
+func FormatKinds(kinds []schema.GroupVersionKind) string {
+	names := make([]string, 0, len(kinds))
+	for _, kind := range sortKinds(slices.Clone(kinds)) {
+		names = append(names, kind.Kind+"."+kind.Version+"."+kind.Group)
+	}
+	return strings.Join(names, ",")
+}
+
+// ParseKinds reads what FormatKinds wrote. What it cannot read it leaves out: the annotation may have been edited.
+func ParseKinds(list string) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for name := range strings.SplitSeq(list, ",") {
+		if kind, _ := schema.ParseKindArg(name); kind != nil {
+			kinds = append(kinds, *kind)
+		}
+	}
+	return sortKinds(kinds)
+}
+
+func sortKinds(kinds []schema.GroupVersionKind) []schema.GroupVersionKind {
+	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(kinds)
+}
+
+// kindOf returns the zero kind where the two do not make one.
+func kindOf(apiVersion, kind string) schema.GroupVersionKind {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil || gv.Version == "" || kind == "" {
+		return schema.GroupVersionKind{}
+	}
+	return gv.WithKind(kind)
+}
+
+func projectionOf(sb *bindingv1.ServiceBinding) projection.Binding {
+	p := projection.Binding{
+		UID:        string(sb.UID),
+		Name:       sb.Spec.Name,
+		Type:       sb.Spec.Type,
+		Provider:   sb.Spec.Provider,
+		Containers: slices.Clone(sb.Spec.Workload.Containers),
+	}
+	if p.Name == "" {
+		p.Name = sb.Name
+	}
+	for _, env := range sb.Spec.Env {
+		p.Env = append(p.Env, projection.Env{Name: env.Name, Key: env.Key})
+	}
+	return p
+}

@@ -1,0 +1,272 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/projection"
+)
+
+// uidIndex finds workloads by the UID of a binding whose projection they bear, as namespace/uid.
+const uidIndex = "projected"
+
+// cacheSource gives the informers that run for as long as Bowline does.
+type cacheSource interface {
+	GetInformer(ctx context.Context, obj client.Object, opts ...crcache.InformerGetOption) (crcache.Informer, error)
+}
+
+// open makes the informer of a feed. It sees to it that only what projection needs stays in memory.
+func (h *Hub) open(f *feed, resource schema.GroupVersionResource) (cache.SharedIndexInformer, error) {
+	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, uidIndex: projectedUIDs}
+	if f.kind == binding.SecretKind {
+		informer := metadatainformer.NewFilteredMetadataInformer(
+			h.clients.Metadata, resource, metav1.NamespaceAll, 0, indexers, nil).Informer()
+		return informer, prepare(informer, trimMetadata, h.secretHandler())
+	}
+	h.mu.Lock()
+	h.mappings.remember(resource, f.kind.Version)
+	h.mu.Unlock()
+	informer := dynamicinformer.NewFilteredDynamicInformer(
+		h.clients.Dynamic, resource, metav1.NamespaceAll, 0, indexers, nil).Informer()
+	trim := func(object any) (any, error) { return h.trim(f.kind, resource, object), nil }
+	return informer, prepare(informer, trim, h.objectHandler(f.kind))
+}
+
+func prepare(informer cache.SharedIndexInformer, trim cache.TransformFunc, handler cache.ResourceEventHandler) error {
+	if err := informer.SetTransform(trim); err != nil {
+		return fmt.Errorf("setting what is kept: %w", err)
+	}
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		return fmt.Errorf("setting who is told: %w", err)
+	}
+	return nil
+}
+
+// projectedUIDs is the index function of uidIndex.
+func projectedUIDs(item any) ([]string, error) {
+	object, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return nil, nil
+	}
+	uids := projection.Projected(object.Object)
+	for i, uid := range uids {
+		uids[i] = object.GetNamespace() + "/" + uid
+	}
+	return uids, nil
+}
+
+func trimMetadata(item any) (any, error) {
+	object, ok := item.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return item, nil
+	}
+	return &metav1.PartialObjectMetadata{TypeMeta: object.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
+	}}, nil
+}
+
+// trim returns the least of an object that a projection and the resolution of a service need.
+func (h *Hub) trim(kind schema.GroupVersionKind, resource schema.GroupVersionResource, item any) any {
+	object, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return item
+	}
+	h.mu.RLock()
+	mapping, err := h.mappings.compile(resource, kind.Version)
+	h.mu.RUnlock()
+	kept := object.Object
+	if err == nil {
+		kept = projection.Trim(object.Object, mapping)
+	}
+	delete(kept, "status")
+	unstructured.RemoveNestedField(kept, "metadata", "managedFields")
+	if name, _, _ := unstructured.NestedString(object.Object, "status", "binding", "name"); name != "" {
+		kept["status"] = map[string]any{"binding": map[string]any{"name": name}}
+	}
+	return &unstructured.Unstructured{Object: kept}
+}
+
+// subscribe follows bindings, mappings and definitions of custom resources, and returns once all that exist are known.
+func (h *Hub) subscribe(ctx context.Context) error {
+	subscriptions := []struct {
+		object  client.Object
+		handler cache.ResourceEventHandler
+	}{
+		{&bindingv1.ClusterWorkloadResourceMapping{}, h.mappingHandler()},
+		{&bindingv1.ServiceBinding{}, h.bindingHandler()},
+		{definition(), h.definitionHandler()},
+	}
+	for _, s := range subscriptions {
+		informer, err := h.source.GetInformer(ctx, s.object)
+		if err != nil {
+			return fmt.Errorf("getting the informer of %T: %w", s.object, err)
+		}
+		registration, err := informer.AddEventHandler(s.handler)
+		if err != nil {
+			return fmt.Errorf("following %T: %w", s.object, err)
+		}
+		if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+			return fmt.Errorf("waiting for each %T: %w", s.object, ctx.Err())
+		}
+	}
+	return nil
+}
+
+func definition() *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	})
+	return object
+}
+
+func (h *Hub) bindingHandler() cache.ResourceEventHandler {
+	put := func(object any) {
+		sb, ok := object.(*bindingv1.ServiceBinding)
+		if !ok {
+			return
+		}
+		h.putBinding(binding.FromV1(sb))
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    put,
+		UpdateFunc: func(_, object any) { put(object) },
+		DeleteFunc: func(object any) {
+			if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+				h.dropBinding(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+			}
+		},
+	}
+}
+
+func (h *Hub) mappingHandler() cache.ResourceEventHandler {
+	put := func(object any) {
+		if mapping, ok := object.(*bindingv1.ClusterWorkloadResourceMapping); ok {
+			h.mappingChanged(mapping.Name, mapping)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    put,
+		UpdateFunc: func(_, object any) { put(object) },
+		DeleteFunc: func(object any) {
+			if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+				h.mappingChanged(key.Name, nil)
+			}
+		},
+	}
+}
+
+// definitionHandler lets feeds look again when a kind may have come or gone.
+func (h *Hub) definitionHandler() cache.ResourceEventHandler {
+	look := func(object any, again bool) {
+		key, err := cache.DeletionHandlingObjectToName(object)
+		if err != nil {
+			return
+		}
+		_, group, _ := strings.Cut(key.Name, ".")
+		h.mu.RLock()
+		defer h.mu.RUnlock()
+		for kind, f := range h.feeds {
+			if kind.Group == group {
+				f.look(again)
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { look(object, false) },
+		UpdateFunc: func(_, object any) { look(object, false) },
+		DeleteFunc: func(object any) { look(object, true) },
+	}
+}
+
+func (h *Hub) secretHandler() cache.ResourceEventHandler {
+	tell := func(object any) {
+		key, err := cache.DeletionHandlingObjectToName(object)
+		if err != nil {
+			return
+		}
+		h.mu.RLock()
+		defer h.mu.RUnlock()
+		for _, name := range h.index.secrets[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}].sorted() {
+			h.tell(h.index.bindings[name], false)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: tell, DeleteFunc: tell}
+}
+
+func (h *Hub) objectHandler(kind schema.GroupVersionKind) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { h.objectChanged(kind, nil, object) },
+		UpdateFunc: func(old, object any) { h.objectChanged(kind, old, object) },
+		DeleteFunc: func(object any) {
+			if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = tombstone.Obj
+			}
+			h.objectChanged(kind, object, nil)
+		},
+	}
+}
+
+// objectChanged reports what the change of one object concerns, as a service and as a workload.
+func (h *Hub) objectChanged(kind schema.GroupVersionKind, oldItem, newItem any) {
+	before, had := workloadOf(kind, oldItem)
+	after, has := workloadOf(kind, newItem)
+	if had && has && before.same(after) {
+		return
+	}
+	key := after.Key
+	if !has {
+		key = before.Key
+	}
+	h.serviceChanged(key)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	concerned := bindingSet{}
+	for _, w := range []Workload{before, after} {
+		if w.Object == nil {
+			continue
+		}
+		for _, b := range h.index.forWorkload(key, labels.Set(w.Labels())) {
+			concerned[b.Key] = struct{}{}
+		}
+		for _, uid := range w.Projected() {
+			if name, ok := h.index.byUID[uid]; ok {
+				concerned[name] = struct{}{}
+			}
+		}
+	}
+	if h.sink == nil || len(concerned) == 0 && len(after.Projected()) == 0 {
+		return
+	}
+	h.sink.WorkloadChanged(key, false)
+	for _, name := range concerned.sorted() {
+		h.sink.BindingChanged(name)
+	}
+}
+
+// serviceChanged notes the Secret that a service names now and reports the bindings of that service.
+func (h *Hub) serviceChanged(key objectKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range slices.Collect(maps.Keys(h.index.services[key])) {
+		b := h.index.bindings[name]
+		h.index.setSecret(name, h.secretName(b))
+		h.tell(b, false)
+	}
+}
