@@ -1,0 +1,26 @@
+// Package admission is what the API server asks before it stores one of our objects or a workload: it completes and
+// validates bindings and mappings, and projects bindings into workloads on their way in. It also keeps the certificate
+// that it is called with and tells the API server when to call.
+//
+// It never refuses a workload, never reads a Secret but the one with its certificate, and decides nothing about a
+// projection itself: that is asked of a Projector.
+package admission
+
+// Paths of the handlers, as the webhook configurations name them.
+const (
+	PathMutateBinding   = "/mutate-servicebinding"
+	PathValidateBinding = "/validate-servicebinding"
+	PathMutateMapping   = "/mutate-mapping"
+	PathValidateMapping = "/validate-mapping"
+	PathMutateWorkload  = "/mutate-workload"
+)
+
+// Names of the webhooks within their configurations.
+const (
+	WebhookBindings  = "servicebindings.bowline.dev"
+	WebhookMappings  = "mappings.bowline.dev"
+	WebhookWorkloads = "workloads.bowline.dev"
+)
+
+// DefaultName is the name of both webhook configurations.
+const DefaultName = "bowline"

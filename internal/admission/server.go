@@ -1,0 +1,43 @@
+package admission
+
+import (
+	"crypto/tls"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// ServerConfig says where the handlers are served and by what they are backed.
+type ServerConfig struct {
+	// Host is the address to listen on; all when empty.
+	Host string
+	// Port to listen on.
+	Port int
+	// GetCertificate is that of Certificates.
+	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Projector projects at admission.
+	Projector Projector
+}
+
+// NewServer returns a server of all handlers, to be started as a manager's runnable or by itself. It serves on each
+// replica, leader or not.
+func NewServer(config ServerConfig) webhook.Server {
+	server := webhook.NewServer(webhook.Options{
+		Host: config.Host,
+		Port: config.Port,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+			c.MinVersion = tls.VersionTLS13
+			c.GetCertificate = config.GetCertificate
+		}},
+	})
+	for path, handler := range map[string]admission.Handler{
+		PathMutateBinding:   BindingMutator{},
+		PathValidateBinding: BindingValidator{},
+		PathMutateMapping:   MappingMutator{},
+		PathValidateMapping: MappingValidator{},
+		PathMutateWorkload:  &WorkloadMutator{Projector: config.Projector},
+	} {
+		server.Register(path, &admission.Webhook{Handler: handler})
+	}
+	return server
+}

@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/watch"
+)
+
+// finalize lets a deleted binding go once none of its projections is left, or nothing can be done about those that are.
+func (r *BindingReconciler) finalize(ctx context.Context, b *binding.Binding) (ctrl.Result, error) {
+	if !b.Finalized {
+		return ctrl.Result{}, nil
+	}
+	left, forbidden, err := r.hub.Bearing(b)
+	if errors.Is(err, watch.ErrStarting) {
+		return ctrl.Result{}, nil
+	}
+	var stuck []string
+	waiting := 0
+	for _, w := range left {
+		problem := r.ledger.problem(w.Key, b.Projection.UID)
+		switch {
+		case problem == nil:
+			waiting++
+		case problem.Reason == ReasonWorkloadForbidden:
+			forbidden = append(forbidden, &watch.KindError{Kind: w.Key.Kind.WithVersion(w.Version), Fault: watch.Forbidden})
+			stuck = append(stuck, w.Key.Kind.Kind+" "+w.Key.Name)
+		default:
+			stuck = append(stuck, w.Key.Kind.Kind+" "+w.Key.Name)
+		}
+	}
+	if waiting > 0 {
+		return ctrl.Result{}, nil // each comes back as a change
+	}
+	if rest := releaseGrace - r.now().Sub(b.Deleting); len(forbidden) > 0 && rest > 0 && mayBearUnseen(b) {
+		return ctrl.Result{RequeueAfter: rest}, nil
+	}
+	return passing(r.release(ctx, b, stuck, forbidden))
+}
+
+// mayBearUnseen says whether the binding may have been projected at all.
+func mayBearUnseen(b *binding.Binding) bool {
+	return b.Status.Binding != nil
+}
+
+// release removes the finalizer. What is left behind is told by an event.
+func (r *BindingReconciler) release(ctx context.Context, b *binding.Binding, stuck []string, forbidden []*watch.KindError) error {
+	for _, fault := range forbidden {
+		stuck = append(stuck, "any "+fault.Kind.Kind+", which Bowline may not see or change")
+	}
+	if len(stuck) > 0 {
+		slices.Sort(stuck)
+		r.events.Eventf(stub(b), nil, corev1.EventTypeWarning, "LeftBehind", "Unbind", "%s",
+			clip("the projection could not be removed from "+strings.Join(slices.Compact(stuck), ", "), maxNote))
+	}
+	return r.edit(ctx, b, func(object *bindingv1.ServiceBinding) {
+		object.Finalizers = slices.DeleteFunc(object.Finalizers, func(f string) bool { return f == binding.Finalizer })
+	})
+}

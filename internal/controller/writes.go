@@ -1,0 +1,59 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// writes remembers, by binding, the resource version that a write was made upon and since when something is under way.
+type writes struct {
+	mu      sync.Mutex
+	written map[types.NamespacedName]string
+	waiting map[types.NamespacedName]time.Time
+}
+
+func newWrites() *writes {
+	return &writes{written: map[types.NamespacedName]string{}, waiting: map[types.NamespacedName]time.Time{}}
+}
+
+func (w *writes) wrote(key types.NamespacedName, resourceVersion string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written[key] = resourceVersion
+	delete(w.waiting, key)
+}
+
+func (w *writes) stale(key types.NamespacedName, resourceVersion string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.written[key] == resourceVersion {
+		return true
+	}
+	delete(w.written, key)
+	return false
+}
+
+func (w *writes) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.written, key)
+	delete(w.waiting, key)
+}
+
+// rest returns how long to keep silent about something under way.
+func (w *writes) rest(key types.NamespacedName, pending bool, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !pending {
+		delete(w.waiting, key)
+		return 0
+	}
+	since, ok := w.waiting[key]
+	if !ok {
+		since = now
+		w.waiting[key] = now
+	}
+	return projectGrace - now.Sub(since)
+}
