@@ -1,0 +1,115 @@
+// Package greeting is the application of this example: it sends greetings through a NATS server and reads them back.
+//
+// All it knows of the server comes from a binding. It never prints the password, and it does not hide that a server
+// refuses it.
+package greeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/bowline-dev/bowline/examples/greeter/internal/binding"
+)
+
+// Timeout bounds each exchange with the server.
+const Timeout = 3 * time.Second
+
+// RefusedError says that the server does not accept the binding's credentials.
+type RefusedError struct {
+	// Binding names the binding.
+	Binding string
+	// Address is the server's.
+	Address string
+	// Err is the server's answer.
+	Err error
+}
+
+// Error tells who refused whom and what to do.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("NATS at %s refuses the credentials of binding %q (%v): correct username and password in the"+
+		" service's Secret", e.Address, e.Binding, e.Err)
+}
+
+// Unwrap returns the server's answer.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Connect opens a connection to the bound server.
+func Connect(b *binding.Binding) (*nats.Conn, error) {
+	conn, err := nats.Connect("nats://"+b.Address,
+		nats.UserInfo(b.Username, b.Password.Reveal()),
+		nats.Name("greeter"),
+		nats.Timeout(Timeout),
+		nats.NoReconnect(),
+		nats.DontRandomize())
+	if errors.Is(err, nats.ErrAuthorization) {
+		return nil, &RefusedError{Binding: b.Name, Address: b.Address, Err: err}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connecting to NATS at %s (%w): start the server, or correct host and port in the Secret"+
+			" of binding %q", b.Address, err, b.Name)
+	}
+	return conn, nil
+}
+
+// Await connects once the server answers, and gives up when ctx ends. A server that refuses the credentials is not
+// asked again.
+func Await(ctx context.Context, b *binding.Binding, pause time.Duration) (*nats.Conn, error) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		conn, err := Connect(b)
+		var refused *RefusedError
+		if err == nil || errors.As(err, &refused) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-tick.C:
+		}
+	}
+}
+
+// Greet publishes count greetings on a subject of its own below subject, reads each of them back and writes what it
+// received to out.
+func Greet(ctx context.Context, conn *nats.Conn, subject string, count int, out io.Writer) error {
+	// Another greeter on the same subject must not have its greetings counted here.
+	own := subject + "." + nats.NewInbox()[len(nats.InboxPrefix):]
+	sub, err := conn.SubscribeSync(own)
+	if err != nil {
+		return fmt.Errorf("subscribing to %s: %w", own, err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	for i := range count {
+		text := fmt.Sprintf("hello %d of %d", i+1, count)
+		if err := exchange(ctx, conn, sub, text); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "received %q on %s\n", text, subject); err != nil {
+			return fmt.Errorf("reporting a message: %w", err)
+		}
+	}
+	return nil
+}
+
+// exchange sends one text and requires it to come back.
+func exchange(ctx context.Context, conn *nats.Conn, sub *nats.Subscription, text string) error {
+	if err := conn.Publish(sub.Subject, []byte(text)); err != nil {
+		return fmt.Errorf("publishing on %s: %w", sub.Subject, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	msg, err := sub.NextMsgWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("reading back from %s: %w", sub.Subject, err)
+	}
+	if string(msg.Data) != text {
+		return fmt.Errorf("reading back from %s: got %q, sent %q", sub.Subject, msg.Data, text)
+	}
+	return nil
+}

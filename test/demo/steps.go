@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bowline-dev/bowline/internal/node"
+)
+
+const (
+	container    = "greeter"
+	privateMode  = 0o700
+	secretMode   = 0o600
+	wantMessages = 3
+)
+
+// service is the NATS server of the story.
+type service struct {
+	at       address
+	username string
+	password node.Value
+}
+
+// startPlane brings up the control plane and Bowline.
+func startPlane(ctx context.Context, s *story) error {
+	dir := filepath.Join(s.scratch, "plane")
+	s.later("stop the control plane", func(ctx context.Context) error { return s.stopPlane(ctx, dir) })
+	up, cancel := context.WithTimeout(ctx, upTimeout)
+	defer cancel()
+	if err := s.bowline(up, "up", "--dir", dir); err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	var err error
+	if s.cluster, err = connect(kubeconfig); err != nil {
+		return err
+	}
+	space := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	space.SetName(namespace)
+	if _, err := s.cluster.apply(ctx, space); err != nil {
+		return err
+	}
+	s.sayf("kubeconfig: %s, namespace: %s", kubeconfig, namespace)
+	return nil
+}
+
+// stopPlane stops what startPlane started. Where that fails the directory stays, since it tells what still runs.
+func (s *story) stopPlane(ctx context.Context, dir string) error {
+	err := s.bowline(ctx, "down", "--dir", dir)
+	if err != nil {
+		s.keepScratch = true
+		return fmt.Errorf("%w: see %s, and run: bin/bowline down --dir %s", err, s.scratch, dir)
+	}
+	return nil
+}
+
+// startService makes credentials that nobody has seen and starts the server with them.
+func startService(ctx context.Context, s *story) error {
+	s.service.username = "demo-" + strings.ToLower(rand.Text()[:6])
+	s.service.password = node.NewValue([]byte(rand.Text()))
+	dir := filepath.Join(s.private, "credentials")
+	if err := os.Mkdir(dir, privateMode); err != nil {
+		return fmt.Errorf("making a directory for the credentials: %w", err)
+	}
+	entries := map[string][]byte{"username": []byte(s.service.username), "password": s.service.password.Reveal()}
+	for name, text := range entries {
+		if err := os.WriteFile(filepath.Join(dir, name), text, secretMode); err != nil {
+			return fmt.Errorf("writing the credentials: %w", err)
+		}
+	}
+	var err error
+	if s.service.at, err = s.serve(ctx, dir); err != nil {
+		return err
+	}
+	s.sayf("NATS listens on %s:%d, user %s, with a random password", s.service.at.Host, s.service.at.Port,
+		s.service.username)
+	return nil
+}
+
+// runUnbound shows that the program needs a binding, and that the server needs the right password.
+func runUnbound(ctx context.Context, s *story) error {
+	output, err := s.greeter(ctx, []string{})
+	if err := mustFail(output, err, node.RootVariable+" is not set"); err != nil {
+		return err
+	}
+	s.sayf("And with a guessed password, in a binding written by hand:")
+	guess := &node.Plan{
+		Mounts: []node.Mount{{Path: "/bindings/guess", Files: s.guessed()}},
+		Env: []node.Variable{
+			{Name: node.RootVariable, Value: node.NewValue([]byte("/bindings"))},
+			{Name: "GREETING_SUBJECT", Value: node.NewValue([]byte("greetings"))},
+		},
+	}
+	dir, err := s.lay(guess, "guess")
+	if err != nil {
+		return err
+	}
+	output, err = s.greeter(ctx, guess.Environ(dir))
+	return mustFail(output, err, "refuses the credentials")
+}
+
+// guessed is a binding with a password that is not the server's.
+func (s *story) guessed() []node.File {
+	var files []node.File
+	for name, text := range map[string]string{
+		"type": "nats", "host": s.service.at.Host, "port": strconv.Itoa(s.service.at.Port),
+		"username": s.service.username, "password": "guess",
+	} {
+		files = append(files, node.File{Path: name, Value: node.NewValue([]byte(text)), Mode: secretMode})
+	}
+	return files
+}
+
+// lay writes the files of a plan into a private directory of that name.
+func (s *story) lay(plan *node.Plan, name string) (string, error) {
+	dir := filepath.Join(s.private, name)
+	if err := os.Mkdir(dir, privateMode); err != nil {
+		return "", fmt.Errorf("making a directory for the files: %w", err)
+	}
+	if err := plan.Write(dir); err != nil {
+		return "", fmt.Errorf("laying out the files: %w", err)
+	}
+	return dir, nil
+}
+
+// applyWorkload applies everything but the binding, and remembers the Deployment.
+func applyWorkload(ctx context.Context, s *story) error {
+	secret, err := fill(s.manifests.secret, map[string]string{
+		"host": s.service.at.Host, "port": strconv.Itoa(s.service.at.Port),
+		"username": s.service.username, "password": string(s.service.password.Reveal()),
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.cluster.apply(ctx, secret); err != nil {
+		return err
+	}
+	s.sayf("Secret %s, filled with the server's address and credentials", secret.GetName())
+	if s.before, err = s.cluster.apply(ctx, s.manifests.deployment); err != nil {
+		return err
+	}
+	s.sayf("Deployment %s, which knows nothing of them", s.before.GetName())
+	return nil
+}
+
+// bind applies the binding and waits for its condition.
+func bind(ctx context.Context, s *story) error {
+	binding, err := s.cluster.apply(ctx, s.manifests.binding)
+	if err != nil {
+		return err
+	}
+	if binding, err = s.cluster.awaitReady(ctx, binding); err != nil {
+		return err
+	}
+	s.sayf("ServiceBinding %s, generation %d, observed and ready:", binding.GetName(), binding.GetGeneration())
+	s.quote(strings.Join(conditions(binding), "\n"))
+	s.bound, err = s.cluster.get(ctx, s.before)
+	if err != nil {
+		return err
+	}
+	secret := s.manifests.secret.DeepCopy()
+	name, _, err := unstructured.NestedString(binding.Object, "status", "binding", "name")
+	if err != nil {
+		return fmt.Errorf("reading .status.binding.name of %s: %w", binding.GetName(), err)
+	}
+	if name == "" {
+		return fmt.Errorf("reading .status.binding.name of %s: it names no Secret", binding.GetName())
+	}
+	secret.SetName(name)
+	return s.planRun(ctx, secret)
+}
+
+// planRun reads the Secret that the binding names and decides what the container gets.
+func (s *story) planRun(ctx context.Context, ref *unstructured.Unstructured) error {
+	secret, err := s.cluster.get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	data, _, err := unstructured.NestedStringMap(secret.Object, "data")
+	if err != nil {
+		return fmt.Errorf("reading Secret %s: its data are not text", secret.GetName())
+	}
+	values := make(map[string]node.Value, len(data))
+	for key, text := range data {
+		plain, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return fmt.Errorf("reading entry %q of Secret %s: it is not base64", key, secret.GetName())
+		}
+		values[key] = node.NewValue(plain)
+	}
+	s.plan, err = node.NewPlan(s.bound.Object, container, node.Secrets{secret.GetName(): values})
+	if err != nil {
+		return fmt.Errorf("reading Deployment %s back: %w", s.bound.GetName(), err)
+	}
+	return nil
+}
+
+// showProjection prints the difference and requires that there is one.
+func showProjection(_ context.Context, s *story) error {
+	a, _, _ := unstructured.NestedMap(s.before.Object, "spec", "template")
+	b, _, _ := unstructured.NestedMap(s.bound.Object, "spec", "template")
+	text, err := diff(a, b)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		return errors.New("the binding is ready, but the pod template is what it was")
+	}
+	s.sayf("The pod template:")
+	s.quote(text)
+	s.sayf("Annotations of the Deployment itself, kept for unbinding: %s", listed(added(s.before, s.bound)))
+	stored, err := json.Marshal(s.bound.Object)
+	if err != nil {
+		return fmt.Errorf("writing the Deployment as JSON: %w", err)
+	}
+	if bytes.Contains(stored, s.service.password.Reveal()) {
+		return errors.New("the Deployment holds the password itself")
+	}
+	return nil
+}
+
+// runBound runs the program as the kubelet would: with the files and variables of the stored Deployment.
+func runBound(ctx context.Context, s *story) error {
+	dir, err := s.lay(s.plan, "container")
+	if err != nil {
+		return err
+	}
+	for _, m := range s.plan.Mounts {
+		names := make([]string, 0, len(m.Files))
+		for _, f := range m.Files {
+			names = append(names, f.Path)
+		}
+		s.sayf("%s holds: %s", filepath.Join(dir, m.Path), listed(names))
+	}
+	output, err := s.greeter(ctx, s.plan.Environ(dir), "--count", strconv.Itoa(wantMessages))
+	if err != nil {
+		return err
+	}
+	if got := strings.Count(output, "received "); got != wantMessages {
+		return fmt.Errorf("greeter reports %d messages received, not %d", got, wantMessages)
+	}
+	return nil
+}
+
+// runWithoutFiles runs the program with the same variables, over an empty directory.
+func runWithoutFiles(ctx context.Context, s *story) error {
+	dir, err := s.lay(&node.Plan{}, "empty")
+	if err != nil {
+		return err
+	}
+	output, err := s.greeter(ctx, s.plan.Environ(dir))
+	return mustFail(output, err, `no binding of type "nats"`)
+}
+
+// unbind deletes the binding and compares the Deployment with what it was.
+func unbind(ctx context.Context, s *story) error {
+	if err := s.cluster.remove(ctx, s.manifests.binding); err != nil {
+		return err
+	}
+	after, err := s.cluster.get(ctx, s.before)
+	if err != nil {
+		return err
+	}
+	if err := same(s.before, after); err != nil {
+		return err
+	}
+	s.sayf("The binding is gone, and labels, annotations and spec of Deployment %s are as before", after.GetName())
+	return nil
+}
+
+// checkTranscript searches all that was printed for the password, as text and as base64.
+func checkTranscript(_ context.Context, s *story) error {
+	plain := s.service.password.Reveal()
+	encoded := []byte(base64.StdEncoding.EncodeToString(plain))
+	told := s.transcript.Bytes()
+	if bytes.Contains(told, plain) || bytes.Contains(told, encoded) {
+		return errors.New("the password was printed")
+	}
+	s.sayf("%d bytes were printed; the password is not among them", len(told))
+	return nil
+}
