@@ -17,11 +17,12 @@ import (
 	"github.com/bowline-dev/bowline/projection"
 )
 
+// What Bowline writes into a binding's metadata.
 const (
 	// Finalizer keeps a binding until its projections are gone.
 	Finalizer = "bowline.dev/unbind"
 
-	// WorkloadKindsAnnotation, on a binding, lists the kinds of workload that may bear its projections, as a sorted,
+	// WorkloadKindsAnnotation lists the kinds of workload that may bear a binding's projections, as a sorted,
 	// comma-separated list of Kind.version.group. It outlives an edit of spec.workload, so that a controller that was
 	// away during the edit still knows where to look.
 	WorkloadKindsAnnotation = "bowline.dev/workload-kinds"

@@ -43,7 +43,7 @@ what the installed Deployment runs. It reads no Secret but the one that holds it
 	f.cluster.bind(flags)
 	o := &f.options
 	flags.StringVar(&o.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), install.DefaultNamespace),
-		"namespace of the lease and of the webhook's certificate (default: $POD_NAMESPACE)")
+		"namespace of the lease and of the webhook's certificate; in a pod, $POD_NAMESPACE")
 	flags.BoolVar(&o.LeaderElection, "leader-elect", true, "let one of several replicas lead")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics; "0" for none`)
 	flags.StringVar(&o.ProbeAddress, "probe-address", ":8081", `address of /healthz and /readyz; "0" for none`)

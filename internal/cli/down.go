@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -29,15 +31,23 @@ up brings it back; with --wipe it is removed.`,
 			if err != nil {
 				return wrap(err, "looking for the control plane")
 			}
-			if wipe {
-				err = wrap(plane.Wipe(cmd.Context()), "removing the control plane")
-			} else {
-				err = wrap(plane.Stop(cmd.Context()), "stopping the control plane")
+			if err := plane.Stop(cmd.Context()); err != nil {
+				return wrap(err, "stopping the control plane")
 			}
-			if err == nil {
-				tell("stopped")
+			tell("stopped")
+			if !wipe {
+				return nil
 			}
-			return err
+			for _, name := range []string{portsFile, linksDir} {
+				if err := os.RemoveAll(filepath.Join(plane.Dir(), name)); err != nil {
+					return wrap(err, "removing what belongs to the controller")
+				}
+			}
+			if err := plane.Wipe(cmd.Context()); err != nil {
+				return wrap(err, "removing the control plane")
+			}
+			tell("removed " + plane.Dir())
+			return nil
 		},
 	}
 	l.bind(cmd)

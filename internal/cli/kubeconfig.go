@@ -14,7 +14,8 @@ type cluster struct {
 }
 
 func (c *cluster) bind(flags *pflag.FlagSet) {
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "path of the kubeconfig (default: $KUBECONFIG, ~/.kube/config, or the pod's own service account)")
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "",
+		"path of the kubeconfig (default: $KUBECONFIG, ~/.kube/config, or the pod's own service account)")
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVar(&c.as, "as", "", "user to act as")
 }

@@ -24,6 +24,10 @@ const (
 	// the same.
 	controllerUser = "system:serviceaccount:" + install.DefaultNamespace + ":bowline-controller"
 
+	// What up puts into the data directory beside the control plane.
+	portsFile = "controller.json"
+	linksDir  = "bin"
+
 	upTimeout    = 3 * time.Minute
 	probeTimeout = 2 * time.Second
 )
@@ -102,7 +106,7 @@ func (l *local) up(ctx context.Context, streams Streams, audit bool) error {
 
 // greet says what to do with what is there now.
 func (l *local) greet(w io.Writer, plane *localplane.Plane) error {
-	bin := filepath.Join(l.dir, "bin")
+	bin := filepath.Join(plane.Dir(), linksDir)
 	binary, err := localplane.FindBinary()
 	if err == nil {
 		err = localplane.WriteAssets(bin, binary)
@@ -125,7 +129,7 @@ func (l *local) dirFlag() string {
 	return " --dir " + strconv.Quote(l.dir)
 }
 
-// ports are those of the controller; they are kept so that they stay the same from one start to the next.
+// controllerPorts are those of the controller; they are kept so that they stay the same from one start to the next.
 type controllerPorts struct {
 	Webhook int `json:"webhook"`
 	Probe   int `json:"probe"`
@@ -138,7 +142,7 @@ func accompany(ctx context.Context, plane *localplane.Plane) error {
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
-	ports, err := choosePorts(filepath.Join(plane.Dir(), "controller.json"), plane.Accompanied(controllerName))
+	ports, err := choosePorts(filepath.Join(plane.Dir(), portsFile), plane.Accompanied(controllerName))
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,7 @@ func accompany(ctx context.Context, plane *localplane.Plane) error {
 // choosePorts returns the recorded ports, those that are taken by others replaced.
 func choosePorts(path string, running bool) (controllerPorts, error) {
 	var ports controllerPorts
-	data, err := os.ReadFile(path) //nolint:gosec // a file of ours
+	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return ports, fmt.Errorf("reading %q: %w", path, err)
 	}

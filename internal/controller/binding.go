@@ -24,9 +24,12 @@ import (
 )
 
 const (
-	// projectGrace is how long a projection may be under way before the status says so; most are over sooner and then cost
-	// one status write, not two.
-	projectGrace = 3 * time.Second
+	// projectGrace is how long a projection may be under way before the status says so; most are over sooner, even in a long
+	// queue, and then cost one status write, not two.
+	projectGrace = 20 * time.Second
+
+	// coverGrace is how long a status waits at most for admission to see the binding's workloads.
+	coverGrace = 3 * time.Second
 
 	// releaseGrace is how long a deleted binding waits for a permission to unbind before it is let go.
 	releaseGrace = 20 * time.Second
@@ -70,16 +73,12 @@ func (r *BindingReconciler) Reconcile(ctx context.Context, key types.NamespacedN
 	}
 	o, err := r.observe(b)
 	if errors.Is(err, watch.ErrStarting) {
-		return ctrl.Result{}, nil // comes back when the kind is in memory
+		return ctrl.Result{}, nil // it comes back when the kind is in memory
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	covered := r.covered(b)
-	if rest := r.lastSeen.rest(key, o.pending() || !covered, r.now()); rest > 0 {
-		if !covered {
-			rest = min(rest, admissionRetry)
-		}
+	if rest := r.hold(b, o); rest > 0 {
 		return ctrl.Result{RequeueAfter: rest}, nil
 	}
 	if err := r.report(ctx, b, o); err != nil {
@@ -95,7 +94,7 @@ func (r *BindingReconciler) prune(ctx context.Context, b *binding.Binding, o obs
 	}
 	bearing, forbidden, err := r.hub.Bearing(b)
 	if err != nil || len(forbidden) > 0 {
-		return nil //nolint:nilerr // it is asked again when that changes
+		return nil //nolint:nilerr // a kind that is not known now is asked again when that changes
 	}
 	for _, w := range bearing {
 		if w.Key.Kind != b.Workload.GroupKind() {
@@ -106,6 +105,18 @@ func (r *BindingReconciler) prune(ctx context.Context, b *binding.Binding, o obs
 		metav1.SetMetaDataAnnotation(&object.ObjectMeta, binding.WorkloadKindsAnnotation,
 			binding.FormatKinds([]schema.GroupVersionKind{b.Workload.GroupVersionKind}))
 	})
+}
+
+// hold returns how long to say nothing yet about a binding; zero for no longer.
+func (r *BindingReconciler) hold(b *binding.Binding, o observation) time.Duration {
+	switch {
+	case o.pending():
+		return r.lastSeen.rest(b.Key, projectGrace, r.now())
+	case !r.covered(b):
+		return min(r.lastSeen.rest(b.Key, coverGrace, r.now()), admissionRetry)
+	}
+	r.lastSeen.done(b.Key)
+	return 0
 }
 
 // observe sees what there is of a binding. The error is watch.ErrStarting while that cannot be said.
@@ -148,7 +159,7 @@ func (r *BindingReconciler) sight(b *binding.Binding, o observation, w watch.Wor
 		return s, fmt.Errorf("looking for the mapping of %s: %w", w.Key.Kind, err)
 	}
 	if err != nil {
-		return s, nil // the workload's reconciler notes the problem
+		return s, nil //nolint:nilerr // the workload's reconciler notes the problem
 	}
 	p := b.Projection
 	p.Secret = o.secret
@@ -185,6 +196,9 @@ func (r *BindingReconciler) report(ctx context.Context, b *binding.Binding, o ob
 // announce makes an event of a change of Ready.
 func (r *BindingReconciler) announce(b *binding.Binding, o observation) {
 	ready := o.ready()
+	if ready.status == metav1.ConditionUnknown {
+		return // what is under way is no news
+	}
 	for _, c := range b.Status.Conditions {
 		if c.Type == ConditionReady && c.Status == ready.status && c.Reason == ready.reason {
 			return

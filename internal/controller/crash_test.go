@@ -258,6 +258,13 @@ func (s story) killed(t *testing.T, plane *localplane.Plane, at int, when string
 			return s.check(k)
 		}
 	})
+	if !died { // its last write may be deadly, too, or come after the end of the story, as an event does
+		select {
+		case <-dead:
+			died = true
+		case <-time.After(time.Second):
+		}
+	}
 	_ = mortal.Process.Kill()
 	<-dead
 	spawned, end := spawn(t, plane, 0, "")

@@ -87,10 +87,13 @@ func answer(request *http.Request, code int) *http.Response {
 	if code == http.StatusForbidden {
 		text = `deployments.apps "orders" is forbidden: User "x" cannot patch resource "deployments"`
 	}
-	data, _ := json.Marshal(metav1.Status{
+	data, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: text,
 	})
+	if err != nil {
+		panic(err)
+	}
 	return &http.Response{
 		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(data)),

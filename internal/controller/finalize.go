@@ -23,27 +23,31 @@ func (r *BindingReconciler) finalize(ctx context.Context, b *binding.Binding) (c
 	if errors.Is(err, watch.ErrStarting) {
 		return ctrl.Result{}, nil
 	}
-	var stuck []string
-	waiting := 0
-	for _, w := range left {
-		problem := r.ledger.problem(w.Key, b.Projection.UID)
-		switch {
-		case problem == nil:
-			waiting++
-		case problem.Reason == ReasonWorkloadForbidden:
-			forbidden = append(forbidden, &watch.KindError{Kind: w.Key.Kind.WithVersion(w.Version), Fault: watch.Forbidden})
-			stuck = append(stuck, w.Key.Kind.Kind+" "+w.Key.Name)
-		default:
-			stuck = append(stuck, w.Key.Kind.Kind+" "+w.Key.Name)
-		}
-	}
-	if waiting > 0 {
+	stuck, closed, waiting := r.remains(b, left)
+	if waiting {
 		return ctrl.Result{}, nil // each comes back as a change
 	}
+	forbidden = append(forbidden, closed...)
 	if rest := releaseGrace - r.now().Sub(b.Deleting); len(forbidden) > 0 && rest > 0 && mayBearUnseen(b) {
 		return ctrl.Result{RequeueAfter: rest}, nil
 	}
 	return passing(r.release(ctx, b, stuck, forbidden))
+}
+
+// remains sorts the workloads that still bear a deleted binding: stuck are those from which it could not be removed,
+// forbidden the kinds where that is for want of a permission; waiting says that there are others.
+func (r *BindingReconciler) remains(b *binding.Binding, left []watch.Workload) (stuck []string, forbidden []*watch.KindError, waiting bool) {
+	for _, w := range left {
+		problem := r.ledger.problem(w.Key, b.Projection.UID)
+		if problem == nil || !problem.Stuck {
+			return nil, nil, true
+		}
+		stuck = append(stuck, w.Key.Kind.Kind+" "+w.Key.Name)
+		if problem.Reason == ReasonWorkloadForbidden {
+			forbidden = append(forbidden, &watch.KindError{Kind: w.Key.Kind.WithVersion(w.Version), Fault: watch.Forbidden})
+		}
+	}
+	return stuck, forbidden, false
 }
 
 // mayBearUnseen says whether the binding may have been projected at all.

@@ -356,8 +356,8 @@ spec:
   service: {apiVersion: v1, kind: Secret, name: %s}
   workload: {apiVersion: apps/v1, kind: Deployment, name: %s}
 `, name, secret, deployment)
-	for _, line := range more {
-		text += "  " + line + "\n"
+	for i := range more {
+		more[i] = "  " + more[i] + "\n"
 	}
-	return text
+	return text + strings.Join(more, "")
 }

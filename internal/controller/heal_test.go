@@ -46,7 +46,7 @@ func TestUnknownServiceKindHeals(t *testing.T) {
 	if !strings.Contains(c.Message, "servicebinding.io/controller") || !strings.Contains(c.Message, "late.example.com") {
 		t.Errorf("the message holds no ClusterRole: %s", c.Message)
 	}
-	role := c.Message[strings.Index(c.Message, "apiVersion:"):]
+	_, role, _ := strings.Cut(c.Message, "apply this ClusterRole:\n")
 	k.cleanup(clusterRoles, "bowline-lates.late.example.com")
 	k.create(role) // what the message says is what is needed
 	k.condition("b", controller.ConditionReady, metav1.ConditionFalse, service.ReasonNotFound)

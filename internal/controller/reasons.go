@@ -48,8 +48,6 @@ const (
 	ReasonWorkloadRejected = "WorkloadRejected"
 	// ReasonMappingInvalid is the reason when the kind's ClusterWorkloadResourceMapping does not compile.
 	ReasonMappingInvalid = "MappingInvalid"
-	// ReasonUnbinding is the reason while a deleted binding waits for its projections to go.
-	ReasonUnbinding = "Unbinding"
 )
 
 // Problem says why a binding is not projected into one workload, or its service not available.
@@ -58,13 +56,14 @@ type Problem struct {
 	Reason string
 	// Message names the object, what is wrong and what to do next.
 	Message string
+	// Stuck is set when it was the removal of the projection that was refused.
+	Stuck bool
 }
 
 // serviceProblem turns an error of Hub.Secret into a problem; nil when the error is none.
 func serviceProblem(err error) *Problem {
-	var unavailable *service.Unavailable
-	if errors.As(err, &unavailable) {
-		return &Problem{unavailable.Reason, unavailable.Message}
+	if unavailable, ok := errors.AsType[*service.Unavailable](err); ok {
+		return &Problem{Reason: unavailable.Reason, Message: unavailable.Message}
 	}
 	var fault *watch.KindError
 	if !errors.As(err, &fault) {
@@ -72,14 +71,14 @@ func serviceProblem(err error) *Problem {
 	}
 	switch fault.Fault {
 	case watch.NotNamespaced:
-		return &Problem{service.ReasonClusterScoped, fmt.Sprintf(
+		return &Problem{Reason: service.ReasonClusterScoped, Message: fmt.Sprintf(
 			"%v and cannot be a service; refer to a namespaced kind in spec.service", fault)}
 	case watch.Forbidden:
-		return &Problem{service.ReasonForbidden, fmt.Sprintf(
+		return &Problem{Reason: service.ReasonForbidden, Message: fmt.Sprintf(
 			"%v; ask an administrator to apply this ClusterRole:\n%s", fault, grant(fault, "get", "list", "watch"))}
 	case watch.NoSuchKind:
 	}
-	return &Problem{service.ReasonKindUnknown, fmt.Sprintf(
+	return &Problem{Reason: service.ReasonKindUnknown, Message: fmt.Sprintf(
 		"%v; correct spec.service, or install its CustomResourceDefinition", fault)}
 }
 
@@ -91,18 +90,18 @@ func workloadProblem(err error) *Problem {
 	}
 	switch fault.Fault {
 	case watch.NotNamespaced:
-		return &Problem{ReasonWorkloadClusterScoped, fmt.Sprintf(
+		return &Problem{Reason: ReasonWorkloadClusterScoped, Message: fmt.Sprintf(
 			"%v and cannot be a workload; refer to a namespaced kind in spec.workload", fault)}
 	case watch.Forbidden:
 		return forbiddenWorkload(fault)
 	case watch.NoSuchKind:
 	}
-	return &Problem{ReasonWorkloadKindUnknown, fmt.Sprintf(
+	return &Problem{Reason: ReasonWorkloadKindUnknown, Message: fmt.Sprintf(
 		"%v; correct spec.workload, or install its CustomResourceDefinition", fault)}
 }
 
 func forbiddenWorkload(fault *watch.KindError) *Problem {
-	return &Problem{ReasonWorkloadForbidden, fmt.Sprintf(
+	return &Problem{Reason: ReasonWorkloadForbidden, Message: fmt.Sprintf(
 		"Bowline may not list, watch and patch %s; ask an administrator to apply this ClusterRole:\n%s",
 		fault.Resource.GroupResource(), grant(fault, "get", "list", "watch", "update", "patch"))}
 }

@@ -38,9 +38,15 @@ const (
 	// DefaultGather is how long a workload waits for further bindings before it is changed.
 	DefaultGather = 500 * time.Millisecond
 	// CertificateSecret is the name of the Secret that holds the webhook's certificate.
-	CertificateSecret = "bowline-webhook-cert" //nolint:gosec // a name, not a credential
+	CertificateSecret = "bowline-webhook-cert"
 
 	leaseName = "bowline-controller"
+
+	// When the registration of admission is looked at, if nothing that it depends on changes.
+	registerSoon   = 100 * time.Millisecond
+	registerRetry  = 2 * time.Second
+	registerCheck  = 5 * time.Minute
+	registerAnyway = 10 * time.Second
 )
 
 // Options say how the controller runs.
@@ -202,27 +208,36 @@ func (p *parts) addAdmission(ctx context.Context, mgr manager.Manager, options O
 
 // register keeps the registration at the API server in step with the certificate and with the kinds that bindings name.
 func (p *parts) register(ctx context.Context) error {
-	const retry, recheck = 2 * time.Second, 5 * time.Minute
 	log := ctrl.LoggerFrom(ctx)
+	began := time.Now()
 	for ctx.Err() == nil {
-		wait := recheck
-		err := p.registrar.Sync(ctx)
-		if err != nil && ctx.Err() == nil {
-			wait = retry
-			if !errors.Is(err, admission.ErrNoCertificate) {
-				log.Error(err, "Registering admission")
+		wait := registerSoon
+		// What is known only in part would be written twice.
+		if p.hub.Settled() || time.Since(began) > registerAnyway {
+			err := p.registrar.Sync(ctx)
+			wait = registerCheck
+			if err != nil && ctx.Err() == nil {
+				wait = registerRetry
+				if !errors.Is(err, admission.ErrNoCertificate) {
+					log.Error(err, "Registering admission")
+				}
 			}
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		case <-p.sink.kinds:
-		case <-p.certificates.Changes():
-		}
-		timer.Stop()
+		p.await(ctx, wait)
 	}
 	return nil
+}
+
+// await waits until something comes that the registration depends on, or a time is over.
+func (p *parts) await(ctx context.Context, atMost time.Duration) {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-p.sink.kinds:
+	case <-p.certificates.Changes():
+	}
 }
 
 func (p *parts) addReconcilers(mgr manager.Manager, options Options) error {

@@ -63,7 +63,11 @@ func (o observation) serviceAvailable() verdict {
 	case o.service != nil:
 		return no(o.service)
 	}
-	return yes(service.ReasonResolved, fmt.Sprintf("Secret %q of %s %q", o.secret, o.binding.Service.Kind, o.binding.Service.Name))
+	text := fmt.Sprintf("Secret %q", o.secret)
+	if ref := o.binding.Service; ref.GroupVersionKind != binding.SecretKind {
+		text += fmt.Sprintf(" of %s %q", ref.Kind, ref.Name)
+	}
+	return yes(service.ReasonResolved, text)
 }
 
 // projected decides the condition WorkloadProjected.
@@ -77,7 +81,20 @@ func (o observation) projected() verdict {
 	if len(o.workloads) == 0 {
 		return o.noWorkload()
 	}
-	var problems, missing []sighting
+	problems, missing := o.lacking()
+	switch {
+	case len(problems) > 0:
+		return no(&Problem{Reason: problems[0].problem.Reason, Message: o.summary(problems)})
+	case len(missing) > 0 && o.service != nil:
+		return no(&Problem{Reason: ReasonWaiting, Message: o.names(missing) + " will be projected into once the service is available"})
+	case len(missing) > 0:
+		return verdict{metav1.ConditionUnknown, ReasonProjecting, o.names(missing) + " is being projected into"}
+	}
+	return yes(ReasonWorkloadProjected, "projected into "+o.names(o.workloads))
+}
+
+// lacking returns the workloads with a problem, and those that merely have no projection.
+func (o observation) lacking() (problems, missing []sighting) {
 	for _, w := range o.workloads {
 		switch {
 		case w.problem != nil:
@@ -86,15 +103,7 @@ func (o observation) projected() verdict {
 			missing = append(missing, w)
 		}
 	}
-	switch {
-	case len(problems) > 0:
-		return no(&Problem{problems[0].problem.Reason, o.summary(problems)})
-	case len(missing) > 0 && o.service != nil:
-		return no(&Problem{ReasonWaiting, o.names(missing) + " will be projected into once the service is available"})
-	case len(missing) > 0:
-		return verdict{metav1.ConditionUnknown, ReasonProjecting, o.names(missing) + " is being projected into"}
-	}
-	return yes(ReasonWorkloadProjected, "projected into "+o.names(o.workloads))
+	return problems, missing
 }
 
 func (o observation) noWorkload() verdict {
@@ -102,7 +111,7 @@ func (o observation) noWorkload() verdict {
 	if o.binding.Workload.Selector != nil {
 		return yes(ReasonNoneSelected, fmt.Sprintf("no %s in this namespace matches spec.workload.selector", kind))
 	}
-	return no(&Problem{ReasonWorkloadNotFound, fmt.Sprintf(
+	return no(&Problem{Reason: ReasonWorkloadNotFound, Message: fmt.Sprintf(
 		"%s %q does not exist in this namespace; create it, or correct spec.workload", kind, o.binding.Workload.Name)})
 }
 
@@ -111,7 +120,7 @@ func (o observation) ready() verdict {
 	available, projected := o.serviceAvailable(), o.projected()
 	switch {
 	case o.binding.Fault != nil:
-		return no(&Problem{ReasonInvalidSpec, o.binding.Fault.Error() + "; correct the spec"})
+		return no(&Problem{Reason: ReasonInvalidSpec, Message: o.binding.Fault.Error() + "; correct the spec"})
 	case available.status != metav1.ConditionTrue:
 		return available
 	case projected.status != metav1.ConditionTrue:

@@ -109,7 +109,7 @@ func (r *WorkloadReconciler) decide(w watch.Workload) (plan, map[string]Problem,
 	}
 	if err != nil {
 		for _, b := range want {
-			problems[b.UID] = Problem{ReasonMappingInvalid, err.Error() + "; correct the mapping"}
+			problems[b.UID] = Problem{Reason: ReasonMappingInvalid, Message: err.Error() + "; correct the mapping"}
 		}
 		p.want, p.mapping = nil, projection.Default()
 	}
@@ -121,11 +121,11 @@ func (r *WorkloadReconciler) decide(w watch.Workload) (plan, map[string]Problem,
 func (r *WorkloadReconciler) apply(ctx context.Context, w watch.Workload, p plan) (map[string]Problem, error) {
 	after, refusals, err := projection.Settle(w.Object, p.mapping, p.want, p.drop)
 	if err != nil {
-		return everyone(p, Problem{ReasonWorkloadRejected, err.Error()}), nil
+		return everyone(p, Problem{Reason: ReasonWorkloadRejected, Message: err.Error()}), nil //nolint:nilerr // it is the answer
 	}
 	problems := map[string]Problem{}
 	for _, refusal := range refusals {
-		problems[refusal.UID] = Problem{refusal.Reason, refusal.Message}
+		problems[refusal.UID] = Problem{Reason: refusal.Reason, Message: refusal.Message}
 	}
 	operations := projection.Diff(w.Object, after)
 	if len(operations) == 0 {
@@ -204,6 +204,7 @@ func everyone(p plan, problem Problem) map[string]Problem {
 	for _, b := range p.want {
 		problems[b.UID] = problem
 	}
+	problem.Stuck = true
 	for _, uid := range p.drop {
 		problems[uid] = problem
 	}
@@ -234,7 +235,7 @@ func (r *WorkloadReconciler) patch(ctx context.Context, w watch.Workload, operat
 // unkept is the problem of bindings whose projection the API server accepted but did not keep, as it does when the schema
 // of a custom resource knows nothing of volumes.
 func (r *WorkloadReconciler) unkept(w watch.Workload) Problem {
-	return Problem{ReasonWorkloadRejected, fmt.Sprintf(
+	return Problem{Reason: ReasonWorkloadRejected, Message: fmt.Sprintf(
 		"the API server did not keep all of the projection; see whether the schema of %s has all that its mapping names",
 		w.Key.Kind)}
 }
@@ -247,10 +248,10 @@ func (r *WorkloadReconciler) refusal(w watch.Workload, err error) Problem {
 	case isPermission(err):
 		return *forbiddenWorkload(&watch.KindError{Kind: kind, Resource: resource, Fault: watch.Forbidden})
 	case isImmutable(err):
-		return Problem{ReasonWorkloadImmutable, fmt.Sprintf(
+		return Problem{Reason: ReasonWorkloadImmutable, Message: fmt.Sprintf(
 			"the pods of an existing %s cannot be changed; delete it and create it again, it is bound while it is created", w.Key.Kind.Kind)}
 	}
-	return Problem{ReasonWorkloadRejected, "the API server refused the projection: " + clip(err.Error(), 1<<10)}
+	return Problem{Reason: ReasonWorkloadRejected, Message: "the API server refused the projection: " + clip(err.Error(), 1<<10)}
 }
 
 // passing decides about an error that passes: what was overtaken by another write, or by a deletion, is looked at again

@@ -42,18 +42,21 @@ func (w *writes) forget(key types.NamespacedName) {
 	delete(w.waiting, key)
 }
 
-// rest returns how long to keep silent about something under way.
-func (w *writes) rest(key types.NamespacedName, pending bool, now time.Time) time.Duration {
+// rest returns how much of a time of grace is left since something came to be under way.
+func (w *writes) rest(key types.NamespacedName, grace time.Duration, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !pending {
-		delete(w.waiting, key)
-		return 0
-	}
 	since, ok := w.waiting[key]
 	if !ok {
 		since = now
 		w.waiting[key] = now
 	}
-	return projectGrace - now.Sub(since)
+	return grace - now.Sub(since)
+}
+
+// done notes that nothing is under way any more.
+func (w *writes) done(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, key)
 }

@@ -2,6 +2,7 @@ package localplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,18 +34,25 @@ func (p *Plane) Accompany(ctx context.Context, c Companion) (started bool, err e
 		if err := p.stopComponent(ctx, c.Name); err != nil {
 			return false, fmt.Errorf("stopping what is left of %s: %w", c.Name, err)
 		}
+		// Its name is on record before it runs, so that Stop looks for it should this process die in between.
+		if err := (record{}).write(p.recordPath(c.Name)); err != nil {
+			return false, err
+		}
 		process, begin, err = p.launchProgram(c.Path, c.Name, c.Args)
 		if err != nil {
 			return false, fmt.Errorf("starting %s: %w", c.Name, err)
 		}
 		started = true
 	}
-	if err := waitReady(ctx, process, c.Ready); err != nil {
-		return started, &ComponentError{
-			Component: c.Name, Log: p.Log(c.Name), Tail: tail(p.Log(c.Name), begin), Err: err,
-		}
+	err = waitReady(ctx, process, c.Ready)
+	if err == nil {
+		return started, nil
 	}
-	return started, nil
+	failed := &ComponentError{Component: c.Name, Log: p.Log(c.Name), Tail: tail(p.Log(c.Name), begin), Err: err}
+	if !started {
+		return false, failed
+	}
+	return false, errors.Join(failed, p.stopComponent(context.WithoutCancel(ctx), c.Name))
 }
 
 // Accompanied reports whether the companion of this name runs.

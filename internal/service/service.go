@@ -29,7 +29,7 @@ const (
 )
 
 // Unavailable says why a service cannot be bound now. It heals when its cause goes.
-type Unavailable struct {
+type Unavailable struct { //nolint:errname // named after the condition that it explains
 	// Reason is one of this package's reasons.
 	Reason string
 	// Message names the object, what is wrong and what to do next.

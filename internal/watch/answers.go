@@ -124,7 +124,7 @@ func (h *Hub) Workload(key WorkloadKey) (w Workload, ok bool, err error) {
 	if err != nil {
 		return Workload{}, false, err
 	}
-	item, ok, err := objects.GetByKey(key.NamespacedName.String())
+	item, ok, err := objects.GetByKey(key.Namespace + "/" + key.Name)
 	if err != nil || !ok {
 		return Workload{}, false, wrap(err, "looking for %s %s", key.Kind, key.NamespacedName)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,6 +74,7 @@ type feed struct {
 	resource schema.GroupVersionResource
 	indexer  cache.Indexer
 	restart  context.CancelFunc
+	epoch    int // counts what invalidated the objects that were, or are being, read
 }
 
 // objects returns what is in memory; the error is ErrStarting or a *KindError.
@@ -122,17 +124,25 @@ func (f *feed) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// look makes the feed try again now if it waits, or start over if again is set.
-func (f *feed) look(again bool) {
+// look makes the feed try again now if it waits.
+func (f *feed) look() {
 	select {
 	case f.kick <- struct{}{}:
 	default:
 	}
-	f.mu.RLock()
-	restart := f.restart
-	f.mu.RUnlock()
-	if again && restart != nil {
-		restart()
+}
+
+// again makes the feed start over. From this moment it holds nothing.
+func (f *feed) again() {
+	f.look()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.epoch++
+	if f.indexer != nil {
+		f.indexer, f.err = nil, ErrStarting
+	}
+	if f.restart != nil {
+		f.restart()
 	}
 }
 
@@ -172,14 +182,7 @@ func (f *feed) discover() (resource schema.GroupVersionResource, namespaced bool
 	return resource, false, &KindError{Kind: f.kind, Fault: NoSuchKind}
 }
 
-func isSubresource(name string) bool {
-	for _, r := range name {
-		if r == '/' {
-			return true
-		}
-	}
-	return false
-}
+func isSubresource(name string) bool { return strings.Contains(name, "/") }
 
 func (f *feed) allowed(ctx context.Context, resource schema.GroupVersionResource, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
@@ -199,6 +202,7 @@ func (f *feed) allowed(ctx context.Context, resource schema.GroupVersionResource
 func (f *feed) serve(ctx context.Context, resource schema.GroupVersionResource) (held bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	epoch := f.begin(cancel)
 	informer, err := f.open(resource)
 	if err == nil {
 		err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -211,19 +215,31 @@ func (f *feed) serve(ctx context.Context, resource schema.GroupVersionResource) 
 		f.publish(resource, nil, fmt.Errorf("preparing to watch %s: %w", resource.GroupResource(), err))
 		return false
 	}
-	f.mu.Lock()
-	f.restart = cancel
-	f.mu.Unlock()
 	var running wait.Group
 	running.StartWithContext(ctx, informer.RunWithContext)
 	held = cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
-	if held {
+	if held && f.isCurrent(epoch) {
 		f.publish(resource, informer.GetIndexer(), nil)
 	}
 	<-ctx.Done()
 	running.Wait()
 	f.publish(resource, nil, ErrStarting)
 	return held
+}
+
+// begin notes how what is being read can be cut short, and returns its epoch.
+func (f *feed) begin(restart context.CancelFunc) (epoch int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.restart = restart
+	return f.epoch
+}
+
+// isCurrent says whether nothing has invalidated what was read since an epoch.
+func (f *feed) isCurrent(epoch int) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.epoch == epoch
 }
 
 // publish notes what the feed holds and tells its owner when that makes a difference.

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -50,7 +51,7 @@ type Hub struct {
 
 	mu       sync.RWMutex
 	sink     Sink
-	ctx      context.Context //nolint:containedctx // the feeds live as long as the hub, not as long as the event that starts one
+	ctx      context.Context // the feeds live as long as the hub, not as long as the event that starts one
 	index    *index
 	mappings *mappings
 	feeds    map[schema.GroupVersionKind]*feed
@@ -214,12 +215,7 @@ func (h *Hub) feedChanged(f *feed) {
 }
 
 func namesKind(b *binding.Binding, kind schema.GroupVersionKind) bool {
-	for _, candidate := range b.WorkloadKinds() {
-		if candidate == kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.WorkloadKinds(), kind)
 }
 
 // tell reports a binding and the workloads that it has, or had, to do with. A lock is held.

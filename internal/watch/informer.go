@@ -174,7 +174,7 @@ func (h *Hub) mappingHandler() cache.ResourceEventHandler {
 
 // definitionHandler lets feeds look again when a kind may have come or gone.
 func (h *Hub) definitionHandler() cache.ResourceEventHandler {
-	look := func(object any, again bool) {
+	look := func(object any, then func(*feed)) {
 		key, err := cache.DeletionHandlingObjectToName(object)
 		if err != nil {
 			return
@@ -184,14 +184,14 @@ func (h *Hub) definitionHandler() cache.ResourceEventHandler {
 		defer h.mu.RUnlock()
 		for kind, f := range h.feeds {
 			if kind.Group == group {
-				f.look(again)
+				then(f)
 			}
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { look(object, false) },
-		UpdateFunc: func(_, object any) { look(object, false) },
-		DeleteFunc: func(object any) { look(object, true) },
+		AddFunc:    func(object any) { look(object, (*feed).look) },
+		UpdateFunc: func(_, object any) { look(object, (*feed).look) },
+		DeleteFunc: func(object any) { look(object, (*feed).again) },
 	}
 }
 
@@ -237,20 +237,7 @@ func (h *Hub) objectChanged(kind schema.GroupVersionKind, oldItem, newItem any) 
 	h.serviceChanged(key)
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	concerned := bindingSet{}
-	for _, w := range []Workload{before, after} {
-		if w.Object == nil {
-			continue
-		}
-		for _, b := range h.index.forWorkload(key, labels.Set(w.Labels())) {
-			concerned[b.Key] = struct{}{}
-		}
-		for _, uid := range w.Projected() {
-			if name, ok := h.index.byUID[uid]; ok {
-				concerned[name] = struct{}{}
-			}
-		}
-	}
+	concerned := h.concerned(key, before, after)
 	if h.sink == nil || len(concerned) == 0 && len(after.Projected()) == 0 {
 		return
 	}
@@ -258,6 +245,26 @@ func (h *Hub) objectChanged(kind schema.GroupVersionKind, oldItem, newItem any) 
 	for _, name := range concerned.sorted() {
 		h.sink.BindingChanged(name)
 	}
+}
+
+// concerned returns the bindings that name, select or are projected into a workload, in any of its states. The lock is
+// held.
+func (h *Hub) concerned(key WorkloadKey, states ...Workload) bindingSet {
+	found := bindingSet{}
+	for _, w := range states {
+		if w.Object == nil {
+			continue
+		}
+		for _, b := range h.index.forWorkload(key, labels.Set(w.Labels())) {
+			found[b.Key] = struct{}{}
+		}
+		for _, uid := range w.Projected() {
+			if name, ok := h.index.byUID[uid]; ok {
+				found[name] = struct{}{}
+			}
+		}
+	}
+	return found
 }
 
 // serviceChanged notes the Secret that a service names now and reports the bindings of that service.

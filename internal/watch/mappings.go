@@ -80,7 +80,7 @@ func (h *Hub) mappingChanged(name string, object *bindingv1.ClusterWorkloadResou
 		}
 		h.mappings.remember(resource, f.kind.Version)
 		if resource.GroupResource().String() == name {
-			f.look(true)
+			f.again()
 		}
 	}
 }
