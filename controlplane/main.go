@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,7 @@ func dispatch(argv []string) ([]string, error) {
 		return append([]string{name}, argv[1:]...), nil
 	}
 	if len(argv) < 2 {
-		return nil, fmt.Errorf("no component named")
+		return nil, errors.New("no component named")
 	}
 	if components[argv[1]] == nil {
 		return nil, fmt.Errorf("unknown component %q", argv[1])

@@ -119,7 +119,7 @@ func greetOnce(ctx context.Context, count int, std streams) error {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer conn.Close()
-	if err := greeting.Greet(ctx, conn, subject, count, std.out); err != nil {
+	if err := greeting.Greet(ctx, conn, greeting.Job{Subject: subject, Count: count}, std.out); err != nil {
 		return fmt.Errorf("using binding %q: %w", bound.Name, err)
 	}
 	_, err = fmt.Fprintf(std.out, "done: %d greetings through %s (binding %q, provider %q)\n",

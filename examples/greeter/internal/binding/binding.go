@@ -130,7 +130,7 @@ func entry(root, name, key string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return "", nil
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the path is the environment's to choose
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -51,14 +51,16 @@ func writeLikeKubelet(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name    string
-		lay     func(t *testing.T, root string)
-		want    string // name, address and user of the binding
-		wantErr string // part of the error
-	}{
+// layout is what lies below the root of bindings, and what is found there.
+type layout struct {
+	name    string
+	lay     func(t *testing.T, root string)
+	want    string // name, address and user of the binding
+	wantErr string // part of the error
+}
+
+func layouts() []layout {
+	return []layout{
 		{
 			name: "plain files, with white space around the values",
 			lay: func(t *testing.T, root string) {
@@ -110,7 +112,11 @@ func TestFind(t *testing.T) {
 			wantErr: "not a port number",
 		},
 	}
-	for _, tc := range tests {
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for _, tc := range layouts() {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()

@@ -75,22 +75,30 @@ func Await(ctx context.Context, b *binding.Binding, pause time.Duration) (*nats.
 	}
 }
 
-// Greet publishes count greetings on a subject of its own below subject, reads each of them back and writes what it
-// received to out.
-func Greet(ctx context.Context, conn *nats.Conn, subject string, count int, out io.Writer) error {
+// Job says what to send.
+type Job struct {
+	// Subject is below what greetings are sent.
+	Subject string
+	// Count is how many are sent.
+	Count int
+}
+
+// Greet publishes the greetings of a job on a subject of its own below the job's, reads each of them back and writes what
+// it received to out.
+func Greet(ctx context.Context, conn *nats.Conn, job Job, out io.Writer) error {
 	// Another greeter on the same subject must not have its greetings counted here.
-	own := subject + "." + nats.NewInbox()[len(nats.InboxPrefix):]
+	own := job.Subject + "." + nats.NewInbox()[len(nats.InboxPrefix):]
 	sub, err := conn.SubscribeSync(own)
 	if err != nil {
 		return fmt.Errorf("subscribing to %s: %w", own, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	for i := range count {
-		text := fmt.Sprintf("hello %d of %d", i+1, count)
+	for i := range job.Count {
+		text := fmt.Sprintf("hello %d of %d", i+1, job.Count)
 		if err := exchange(ctx, conn, sub, text); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "received %q on %s\n", text, subject); err != nil {
+		if _, err := fmt.Fprintf(out, "received %q on %s\n", text, job.Subject); err != nil {
 			return fmt.Errorf("reporting a message: %w", err)
 		}
 	}
