@@ -64,6 +64,7 @@ credentials of the services that the workload is bound to, as files and as envir
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // without it cobra looks at no argument
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)

@@ -123,7 +123,7 @@ func (r *BindingReconciler) hold(b *binding.Binding, o observation) time.Duratio
 func (r *BindingReconciler) observe(b *binding.Binding) (observation, error) {
 	o := observation{binding: b}
 	if b.Fault != nil {
-		return o, nil
+		return o, nil //nolint:nilerr // the fault is what is observed
 	}
 	var err error
 	o.secret, err = r.hub.Secret(b)

@@ -253,3 +253,42 @@ func (k *cluster) lacks(resource schema.GroupVersionResource, name string, words
 	}
 	return nil
 }
+
+func TestUnservedVersionDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	k := newCluster(t)
+	k.create(secretText("db") + "\n---\n" + deploymentText("orders"))
+	k.create(strings.Replace(bindingText("odd", "db", "orders"), "apps/v1, kind: Deployment", "apps/v9, kind: Deployment", 1))
+	k.condition("odd", controller.ConditionReady, metav1.ConditionFalse, controller.ReasonWorkloadKindUnknown)
+	k.create(bindingText("b", "db", "orders"))
+	k.ready("b")
+	k.bound("orders", "b")
+	k.remove(bindings, "odd")
+	k.gone(bindings, "odd")
+	k.bound("orders", "b")
+}
+
+func TestPrunedProjectionIsReported(t *testing.T) {
+	t.Parallel()
+	k := newCluster(t)
+	narrows := schema.GroupVersionResource{Group: "narrow.example.com", Version: "v1", Resource: "narrows"}
+	k.create(secretText("db"))
+	k.cleanup(definitions, "narrows.narrow.example.com")
+	k.cleanup(clusterRoles, "test-narrows.narrow.example.com")
+	k.create(grantText("narrows", "narrow.example.com"))
+	k.create(strings.Replace(definitionText("Narrow", "narrow.example.com"), "{type: object, x-kubernetes-preserve-unknown-fields: true}",
+		"{type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}", 1))
+	k.eventually("kind Narrow is served", func() error {
+		return k.tryCreate("apiVersion: narrow.example.com/v1\nkind: Narrow\nmetadata: {name: slim}\nspec: {size: 1}\n")
+	})
+	k.create(strings.Replace(bindingText("b", "db", "slim"), "apps/v1, kind: Deployment", "narrow.example.com/v1, kind: Narrow", 1))
+	c := k.condition("b", controller.ConditionReady, metav1.ConditionFalse, controller.ReasonWorkloadRejected)
+	if !strings.Contains(c.Message, "schema") {
+		t.Errorf("the message does not point to the schema: %s", c.Message)
+	}
+	k.remove(bindings, "b")
+	k.gone(bindings, "b")
+	if annotations := k.get(narrows, "slim").GetAnnotations(); len(annotations) > 0 {
+		t.Errorf("annotations were left behind: %v", annotations)
+	}
+}

@@ -30,6 +30,7 @@ type world interface {
 	BindingsOf(key watch.WorkloadKey, labels map[string]string) []*binding.Binding
 	BindingByUID(uid string) *binding.Binding
 	Secret(b *binding.Binding) (string, error)
+	WorkloadKind(b *binding.Binding) error
 }
 
 // wanted lists the bindings that are to be projected into a workload. Those whose service is not available stay as they
@@ -38,6 +39,9 @@ func wanted(of world, w watch.Workload) (want []projection.Binding, matched map[
 	matched = map[string]struct{}{}
 	for _, b := range of.BindingsOf(w.Key, w.Labels()) {
 		matched[b.Projection.UID] = struct{}{}
+		if _, unavailable := errors.AsType[*watch.KindError](of.WorkloadKind(b)); unavailable {
+			continue // it names a version that is not served
+		}
 		secret, err := of.Secret(b)
 		if errors.Is(err, watch.ErrStarting) {
 			return nil, nil, fmt.Errorf("resolving the service of binding %s: %w", b.Key, err)

@@ -52,7 +52,7 @@ func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, 
 
 // pending says whether all that is missing is a projection that is under way.
 func (o observation) pending() bool {
-	return o.service == nil && o.projected().status == metav1.ConditionUnknown
+	return o.binding.Fault == nil && o.service == nil && o.projected().status == metav1.ConditionUnknown
 }
 
 // serviceAvailable decides the condition of that name.

@@ -134,7 +134,7 @@ func (r *WorkloadReconciler) apply(ctx context.Context, w watch.Workload, p plan
 	kept, err := r.patch(ctx, w, operations)
 	switch {
 	case err == nil:
-		r.ledger.wrote(w.Key, w.ResourceVersion())
+		r.remember(w, kept)
 		maps.Copy(problems, everyone(unsettled(kept, p, problems), r.unkept(w)))
 	case isRefusal(err):
 		pending := unsettled(w.Object, p, problems)
@@ -230,6 +230,13 @@ func (r *WorkloadReconciler) patch(ctx context.Context, w watch.Workload, operat
 		return nil, err //nolint:wrapcheck // the callers decide by its kind and wrap it
 	}
 	return object.Object, nil
+}
+
+// remember notes a patch that has changed something, so that its coming back is waited for.
+func (r *WorkloadReconciler) remember(w watch.Workload, kept projection.Workload) {
+	if (watch.Workload{Object: kept}).ResourceVersion() != w.ResourceVersion() {
+		r.ledger.wrote(w.Key, w.ResourceVersion())
+	}
 }
 
 // unkept is the problem of bindings whose projection the API server accepted but did not keep, as it does when the schema

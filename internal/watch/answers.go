@@ -116,12 +116,8 @@ func (h *Hub) Scope() (resources []schema.GroupVersionResource, namespaces []str
 func (h *Hub) Workload(key WorkloadKey) (w Workload, ok bool, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	kind, named := h.index.preferred(key.Kind)
-	if !named {
-		return Workload{}, false, nil
-	}
-	objects, err := h.objects(kind)
-	if err != nil {
+	kind, objects, err := h.preferred(key.Kind)
+	if err != nil || objects == nil {
 		return Workload{}, false, err
 	}
 	item, ok, err := objects.GetByKey(key.Namespace + "/" + key.Name)
@@ -190,6 +186,14 @@ func (h *Hub) Secret(b *binding.Binding) (string, error) {
 	return service.Resolve(b.Service, object, presence) //nolint:wrapcheck // as above
 }
 
+// WorkloadKind returns nil when the kind of a binding's workloads is in memory, and else ErrStarting or a *KindError.
+func (h *Hub) WorkloadKind(b *binding.Binding) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	_, err := h.objects(b.Workload.GroupVersionKind)
+	return err
+}
+
 // Mapping returns how to project into a workload of a kind. The error names the mapping and its fault.
 func (h *Hub) Mapping(kind schema.GroupVersionKind) (*projection.Mapping, error) {
 	h.mu.RLock()
@@ -213,6 +217,19 @@ func (h *Hub) Resource(kind schema.GroupVersionKind) (resource schema.GroupVersi
 		return f.located()
 	}
 	return resource, false
+}
+
+// preferred returns the version in which workloads of a kind are read and written, the most stable of those that bindings
+// name and the API server serves, and the objects; none for a kind that no binding names. That one binding names a
+// version that is not served is no matter to the others.
+func (h *Hub) preferred(kind schema.GroupKind) (best schema.GroupVersionKind, objects cache.Indexer, err error) {
+	for _, candidate := range h.index.versions(kind) {
+		objects, err = h.objects(candidate)
+		if _, unavailable := errors.AsType[*KindError](err); !unavailable {
+			return candidate, objects, err
+		}
+	}
+	return best, nil, err
 }
 
 func (h *Hub) objects(kind schema.GroupVersionKind) (cache.Indexer, error) {
@@ -269,11 +286,10 @@ func (h *Hub) secretName(b *binding.Binding) string {
 }
 
 func (h *Hub) matching(b *binding.Binding) ([]Workload, error) {
-	kind, named := h.index.preferred(b.Workload.GroupKind())
-	if !named {
-		kind = b.Workload.GroupVersionKind
+	if _, err := h.objects(b.Workload.GroupVersionKind); err != nil {
+		return nil, err
 	}
-	objects, err := h.objects(kind)
+	kind, objects, err := h.preferred(b.Workload.GroupKind())
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (h *Hub) putBinding(b *binding.Binding) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.index.put(b)
-	if old != nil && old.Generation == b.Generation && old.Deleting.Equal(b.Deleting) && old.Projection.UID == b.Projection.UID {
+	if old != nil && sameOrders(old, b) {
 		h.index.setSecret(b.Key, h.secretName(b))
 		if h.sink != nil {
 			h.sink.BindingChanged(b.Key)
@@ -149,6 +149,12 @@ func (h *Hub) putBinding(b *binding.Binding) {
 		h.tell(old, true)
 	}
 	h.tell(b, true)
+}
+
+// sameOrders says whether two states of a binding ask for the same.
+func sameOrders(a, b *binding.Binding) bool {
+	return a.Generation == b.Generation && a.Projection.UID == b.Projection.UID && a.Deleting.Equal(b.Deleting) &&
+		slices.Equal(a.FormerKinds, b.FormerKinds)
 }
 
 // dropBinding forgets a binding.

@@ -133,18 +133,18 @@ func (x *index) kinds() map[schema.GroupVersionKind]bool {
 	return wanted
 }
 
-// preferred returns the version in which workloads of a kind are read and written: the most stable of those that
-// bindings name. ok is false when no binding names the kind.
-func (x *index) preferred(kind schema.GroupKind) (gvk schema.GroupVersionKind, ok bool) {
+// versions returns the versions of a kind of workload that bindings name, the most stable first.
+func (x *index) versions(kind schema.GroupKind) []schema.GroupVersionKind {
+	var found []schema.GroupVersionKind
 	for candidate := range x.workloads {
-		if candidate.GroupKind() != kind {
-			continue
-		}
-		if !ok || version.CompareKubeAwareVersionStrings(candidate.Version, gvk.Version) > 0 {
-			gvk, ok = candidate, true
+		if candidate.GroupKind() == kind {
+			found = append(found, candidate)
 		}
 	}
-	return gvk, ok
+	slices.SortFunc(found, func(a, b schema.GroupVersionKind) int {
+		return version.CompareKubeAwareVersionStrings(b.Version, a.Version)
+	})
+	return found
 }
 
 func (x *index) count(b *binding.Binding, by int) {
