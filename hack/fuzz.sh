@@ -10,5 +10,5 @@ grep --recursive --line-regexp --only-matching --no-messages --include='*_test.g
 	target=${line#func }
 	target=${target%%(*}
 	echo "fuzzing $target in $(dirname "$file") for $time"
-	"$go" test "$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "$time"
+	"$go" test "$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1x
 done

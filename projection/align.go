@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"reflect"
 	"slices"
 )
 
@@ -60,7 +59,7 @@ func edits(before, after []any) []edit {
 		for diagonal := -cost; diagonal <= cost; diagonal += 2 {
 			x := step(reach, diagonal, cost)
 			for x < len(before) && x-diagonal < len(after) && x-diagonal >= 0 &&
-				reflect.DeepEqual(before[x], after[x-diagonal]) {
+				equal(before[x], after[x-diagonal]) {
 				x++
 			}
 			next[diagonal] = x

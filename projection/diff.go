@@ -47,7 +47,7 @@ func (o Operation) MarshalJSON() ([]byte, error) {
 // from two trimmed workloads fits the whole one.
 func Diff(before, after any) []Operation {
 	var d differ
-	if !reflect.DeepEqual(before, after) {
+	if !equal(before, after) {
 		d.diff("", before, after)
 	}
 	return d.operations
@@ -74,7 +74,7 @@ func (d *differ) diff(path string, before, after any) {
 			return
 		}
 	}
-	if !reflect.DeepEqual(before, after) {
+	if !equal(before, after) {
 		d.add(OpReplace, path, after)
 	}
 }
@@ -151,7 +151,7 @@ func onlyListsDiffer(before, after any) bool {
 	b, isObject := objectOrNone(before)
 	a, areObjects := objectOrNone(after)
 	if !isObject || !areObjects {
-		return reflect.DeepEqual(before, after)
+		return equal(before, after)
 	}
 	for key, value := range b {
 		if !onlyListsDiffer(value, a[key]) {
@@ -174,4 +174,21 @@ func objectOrNone(value any) (map[string]any, bool) {
 func isListOrNone(value any) bool {
 	_, ok := value.([]any)
 	return ok || value == nil
+}
+
+// equal compares two JSON values, a map or list that is nil and one that is empty being different.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && (a == nil) == (b == nil) && maps.EqualFunc(a, b, equal)
+	case []any:
+		b, ok := b.([]any)
+		return ok && (a == nil) == (b == nil) && slices.EqualFunc(a, b, equal)
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	default:
+		return reflect.DeepEqual(a, b)
+	}
 }

@@ -1,6 +1,7 @@
 package projection_test
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"pgregory.net/rapid"
@@ -56,6 +57,27 @@ func kinds() []kind {
 
 func (k kind) mapping(t *rapid.T) *projection.Mapping {
 	m, err := projection.Compile(k.template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// variant is a mapping that finds the same containers, and in them, or beside them, other places.
+func (k kind) variant(t *rapid.T) *projection.Mapping {
+	var template bindingv1.ClusterWorkloadResourceMappingTemplate
+	if err := json.Unmarshal([]byte(k.mapping(t).String()), &template); err != nil {
+		t.Fatal(err)
+	}
+	for i := range template.Containers {
+		c := &template.Containers[i]
+		c.Name = rapid.SampledFrom([]string{c.Name, ""}).Draw(t, "other name")
+		c.Env = rapid.SampledFrom([]string{c.Env, ".variables", ".m.variables"}).Draw(t, "other env")
+		c.VolumeMounts = rapid.SampledFrom([]string{c.VolumeMounts, ".m.others"}).Draw(t, "other mounts")
+	}
+	template.Volumes = rapid.SampledFrom([]string{template.Volumes, ".spec.disks", ".spec.more.disks"}).Draw(t, "other volumes")
+	template.Annotations = rapid.SampledFrom([]string{template.Annotations, ".spec.more.notes"}).Draw(t, "other annotations")
+	m, err := projection.Compile(template)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,11 @@ func lawRestore(t *rapid.T) {
 			drop = []string{rapid.SampledFrom(uidsOf(bs)).Draw(t, "dropped")}
 		}
 		mapping := m
-		if rapid.IntRange(0, 4).Draw(t, "other mapping") == 0 {
+		switch rapid.IntRange(0, 5).Draw(t, "other mapping") {
+		case 0:
 			mapping = projection.Default()
+		case 1, 2:
+			mapping = k.variant(t)
 		}
 		after, _, err := projection.Settle(now, mapping, want, drop)
 		must(t, after, err)
@@ -124,6 +127,9 @@ func lawSettle(t *rapid.T) {
 	}
 	now := w
 	for range 2 {
+		if rapid.IntRange(0, 3).Draw(t, "other mapping") == 0 {
+			m = k.variant(t)
+		}
 		after, refusals, err := projection.Settle(now, m, bs, nil)
 		must(t, after, err)
 		again, repeated, err := projection.Settle(after, m, bs, nil)
@@ -160,6 +166,9 @@ func lawPatch(t *rapid.T) {
 	m := k.mapping(t)
 	bs := drawBindings(t)
 	now, _ := settled(t, w, m, bs)
+	if rapid.IntRange(0, 3).Draw(t, "other mapping") == 0 {
+		now, _ = settled(t, now, k.variant(t), bs[:rapid.IntRange(0, len(bs)).Draw(t, "with it")])
+	}
 	if rapid.Bool().Draw(t, "edited") {
 		world{k: k, plain: copied(w), bound: now}.edit(t)
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bowline-dev/bowline/internal/jsonpath"
 )
@@ -15,7 +14,7 @@ func (s *scene) load(m *Mapping) *view {
 	if known, ok := s.views[m.fingerprint]; ok {
 		return known
 	}
-	v := &view{mapping: m}
+	v := &view{mapping: m, found: map[*slot]bool{}}
 	s.views[m.fingerprint] = v
 	v.volumes = s.list(v, s.seat(m.volumes))
 	v.annotations = s.object(v, s.seat(m.annotations))
@@ -49,22 +48,23 @@ type place struct {
 }
 
 func (s *scene) loadContainer(v *view, cm containerMapping, at place) {
-	c := s.container(v, cm, at)
-	if c == nil || slices.ContainsFunc(v.targets, func(t target) bool { return t.container == c }) {
+	sl := s.slot(v, cm, at)
+	if sl == nil || v.found[sl] {
 		return
 	}
-	t := target{container: c, named: cm.name != nil}
+	v.found[sl] = true
+	t := target{slot: sl, named: cm.name != nil}
 	if t.named {
 		value, _, err := cm.name.Get(at.node)
 		if err != nil {
-			v.fail(fmt.Errorf("below %s: %w", c.pointer, err))
+			v.fail(fmt.Errorf("below %s: %w", sl.pointer, err))
 		}
 		t.name, _ = value.(string)
-		if c.name == "" {
-			c.name = t.name
+		if sl.name == "" {
+			sl.name = t.name
 		}
 		if t.nameInside(cm) {
-			v.fail(fmt.Errorf("the name of %s lies within what is projected", c.pointer))
+			v.fail(fmt.Errorf("the name of %s lies within what is projected", sl.pointer))
 		}
 	}
 	v.targets = append(v.targets, t)
@@ -77,25 +77,42 @@ func (t target) nameInside(cm containerMapping) bool {
 	})
 }
 
-// container is the same one for every mapping that sees the same lists in the same object.
-func (s *scene) container(v *view, cm containerMapping, at place) *container {
+// slot gives what a mapping uses of a container; the same one for every mapping that uses the same lists.
+func (s *scene) slot(v *view, cm containerMapping, at place) *slot {
 	pointer := jsonpath.Pointer(at.tokens)
-	identity := strings.Join([]string{pointer, cm.env.Pointer(), cm.mounts.Pointer()}, "|")
-	if known, ok := s.containers[identity]; ok {
-		return known
+	c, known := s.containers[pointer]
+	if !known {
+		c = &container{pointer: pointer, tokens: at.tokens, node: at.node, gaps: gaps{}, variables: map[string]*variables{}}
 	}
-	c := &container{pointer: pointer, tokens: at.tokens, node: at.node, note: newNote()}
-	c.env = s.list(v, seat{base: pointer, node: at.node, path: cm.env, gaps: c.note.gaps})
-	c.mounts = s.list(v, seat{base: pointer, node: at.node, path: cm.mounts, gaps: c.note.gaps})
-	if c.env == nil || c.mounts == nil {
+	suffix := cm.suffix()
+	for _, sl := range c.slots {
+		if sl.suffix == suffix {
+			return sl
+		}
+	}
+	env := s.list(v, seat{base: pointer, node: at.node, path: cm.env, gaps: c.gaps})
+	mounts := s.list(v, seat{base: pointer, node: at.node, path: cm.mounts, gaps: c.gaps})
+	if env == nil || mounts == nil {
 		return nil
 	}
-	if cm.env.String() != defaultEnv || cm.mounts.String() != defaultVolumeMounts {
-		c.suffix = "|" + cm.env.Pointer() + "|" + cm.mounts.Pointer()
+	sl := &slot{container: c, suffix: suffix, env: s.variablesIn(env), mounts: mounts}
+	sl.env.slots = append(sl.env.slots, sl)
+	c.slots = append(c.slots, sl)
+	c.variables[cm.env.Pointer()] = sl.env
+	if !known {
+		s.containers[pointer] = c
+		s.order = append(s.order, c)
 	}
-	s.containers[identity] = c
-	s.order = append(s.order, c)
-	return c
+	return sl
+}
+
+func (s *scene) variablesIn(l *list) *variables {
+	e, known := s.variables[l.at]
+	if !known {
+		e = &variables{list: l, added: added{env: map[string]map[string]string{}}}
+		s.variables[l.at] = e
+	}
+	return e
 }
 
 // refuseOverlap sees to it that no place to write to lies within another one, nor a container within a place to write
@@ -126,16 +143,16 @@ func (v *view) refuseOverlap(own *object) {
 func (v *view) pointers(own *object) []string {
 	var found []string
 	if v.volumes != nil {
-		found = append(found, v.volumes.pointer())
+		found = append(found, v.volumes.at)
 	}
 	if v.annotations != nil {
-		found = append(found, v.annotations.pointer())
+		found = append(found, v.annotations.at)
 	}
 	if own != nil && own != v.annotations {
-		found = append(found, own.pointer())
+		found = append(found, own.at)
 	}
 	for _, t := range v.targets {
-		found = append(found, t.env.pointer(), t.mounts.pointer())
+		found = append(found, t.env.at, t.mounts.at)
 	}
 	return found
 }
@@ -144,49 +161,6 @@ func (v *view) refuseInside(taken map[string]bool, pointer string) {
 	for ; pointer != ""; pointer = parentOf(pointer) {
 		if taken[pointer] {
 			v.fail(fmt.Errorf("a field of the mapping leads into %s, where another one leads to", pointer))
-		}
-	}
-}
-
-func parentOf(pointer string) string {
-	return pointer[:max(strings.LastIndexByte(pointer, '/'), 0)]
-}
-
-// strays finds containers that a selective path no longer finds, since someone has changed them, but that still have
-// mounts of ours: they lie beside containers that it finds, or beside those that the record speaks of.
-func (s *scene) strays(recorded map[string]noteRecord) {
-	parents := map[string]bool{}
-	for _, c := range s.order {
-		parents[parentOf(c.pointer)] = true
-	}
-	for key := range recorded {
-		if end := strings.IndexAny(key, "=[|"); end > 0 {
-			parents[key[:end]] = true
-		}
-	}
-	for _, fingerprint := range slices.Sorted(maps.Keys(s.views)) {
-		for _, cm := range s.views[fingerprint].mapping.containers {
-			if cm.simple {
-				continue
-			}
-			for _, parent := range slices.Sorted(maps.Keys(parents)) {
-				s.loadStrays(cm, jsonpath.Tokens(parent))
-			}
-		}
-	}
-}
-
-func (s *scene) loadStrays(cm containerMapping, parent []string) {
-	for i, element := range listAt(s.root, parent) {
-		node, ok := element.(map[string]any)
-		if !ok {
-			continue
-		}
-		tokens := append(slices.Clone(parent), strconv.Itoa(i))
-		mounts, _, err := cm.mounts.Get(node)
-		items, _ := mounts.([]any)
-		if err == nil && slices.ContainsFunc(items, s.isOurs) {
-			s.loadContainer(&view{}, cm, place{tokens: tokens, node: node})
 		}
 	}
 }

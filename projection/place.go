@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 
 // share is what one container gets of one binding.
 type share struct {
-	*container
+	*slot
 	bound bool
 	mount mountShape
 	env   []envShape
@@ -19,7 +20,7 @@ func (s *scene) plan(v *view, b Binding) ([]share, *Refusal) {
 	shares := make([]share, 0, len(v.targets))
 	env := wantedEnv(b)
 	for _, t := range v.targets {
-		planned := share{container: t.container, bound: t.selectedBy(b)}
+		planned := share{slot: t.slot, bound: t.selectedBy(b)}
 		if planned.bound {
 			root, refusal := t.bindingRoot(b)
 			if refusal != nil {
@@ -60,8 +61,8 @@ func wantedEnv(b Binding) []envShape {
 }
 
 // bindingRoot is the container's own SERVICE_BINDING_ROOT, or the default.
-func (c *container) bindingRoot(b Binding) (string, *Refusal) {
-	for _, item := range slices.Backward(c.env.items) {
+func (sl *slot) bindingRoot(b Binding) (string, *Refusal) {
+	for _, item := range slices.Backward(sl.env.items) {
 		if nameOf(item) != RootVariable {
 			continue
 		}
@@ -72,7 +73,7 @@ func (c *container) bindingRoot(b Binding) (string, *Refusal) {
 		}
 		return "", refuse(b.UID, BindingRootNotLiteral,
 			"%s of %s %s, so that nobody can tell where to mount binding %q; give it a literal absolute path, or remove it",
-			RootVariable, c.title(), problem, b.Name)
+			RootVariable, sl.title(), problem, b.Name)
 	}
 	return DefaultRoot, nil
 }
@@ -123,14 +124,14 @@ func (s *scene) envCollision(wanted share, b Binding) *Refusal {
 	if len(wanted.env) == 0 {
 		return nil
 	}
-	c := wanted.container
-	own, others := s.owned(c, b.UID), s.ownedByOthers(c, b.UID)
-	for i := range c.env.items {
-		uid, owned := others[i]
-		held := c.shapeAt(i)
+	e := wanted.slot.env
+	own, others := s.owned(e, b.UID), s.ownedByOthers(e, b.UID)
+	for _, i := range e.candidates() {
+		uid, owned := others.holder(i)
+		held := e.shapes[i]
 		differs := func(w envShape) bool {
 			// What a person has given already is not the binding's to give, and so in nobody's way.
-			return w.name == held.name && w != held && c.find(w, own, others).holder != person
+			return w.name == held.name && w != held && e.find(w, own, others).holder != person
 		}
 		if !owned || s.pending[uid] || !slices.ContainsFunc(wanted.env, differs) {
 			continue
@@ -138,31 +139,33 @@ func (s *scene) envCollision(wanted share, b Binding) *Refusal {
 		return refuse(b.UID, NameCollision,
 			"%s has the variable %s from the binding with the directory %q already; "+
 				"remove it from spec.env of one of the two, or name it otherwise",
-			c.title(), held.name, c.directoryOf(uid))
+			wanted.title(), held.name, wanted.directoryOf(uid))
 	}
 	return nil
 }
 
 // directoryOf is where a container has a binding mounted.
 func (c *container) directoryOf(uid string) string {
-	for _, i := range c.mounts.named(volumeName(uid)) {
-		mount, _ := c.mounts.items[i].(map[string]any)
-		return path.Base(text(mount, "mountPath"))
+	for _, sl := range c.slots {
+		for _, i := range sl.mounts.named(volumeName(uid)) {
+			mount, _ := sl.mounts.items[i].(map[string]any)
+			return path.Base(text(mount, "mountPath"))
+		}
 	}
 	return uid
 }
 
 // holds says whether a container already has exactly its share.
 func (s *scene) holds(planned share, uid string) bool {
-	c := planned.container
+	sl := planned.slot
 	if !planned.bound {
-		return !c.carries(uid) && len(s.owned(c, uid)) == 0
+		return !sl.carries(uid) && len(s.owned(sl.env, uid)) == 0
 	}
-	at := c.mounts.named(planned.mount.name)
-	if len(at) != 1 || !s.compareEnv(c, uid, planned.env).none() {
+	at := sl.mounts.named(planned.mount.name)
+	if len(at) != 1 || !s.compareEnv(sl.env, uid, planned.env).none() {
 		return false
 	}
-	shape, ok := mountShapeOf(c.mounts.items[at[0]])
+	shape, ok := mountShapeOf(sl.mounts.items[at[0]])
 	return ok && shape == planned.mount
 }
 
@@ -170,17 +173,11 @@ func (s *scene) holds(planned share, uid string) bool {
 func (s *scene) apply(v *view, b Binding, shares []share) {
 	_, known := s.projected[b.UID]
 	s.projected[b.UID] = v.mapping
-	claims := make([]map[string]envShape, len(shares))
-	changed := !known
-	for i, planned := range shares {
-		if !planned.bound {
-			changed = s.strip(planned.container, b.UID) || changed
-			continue
-		}
-		var written bool
-		claims[i], written = s.applyShare(planned, b.UID)
-		changed = written || changed
+	if !known {
+		s.version++
 	}
+	claims, changed := s.applyShares(shares, b.UID)
+	changed = changed || !known
 	shape, volume := volumeOf(b)
 	changed = s.place(v.volumes, volume, func(item any) bool {
 		held, ok := volumeShapeOf(item)
@@ -193,13 +190,32 @@ func (s *scene) apply(v *view, b Binding, shares []share) {
 	s.learnSecrets(b.UID)
 }
 
+// applyShares writes into all containers, and tells which variables of each are the binding's and whether anything
+// changed.
+func (s *scene) applyShares(shares []share, uid string) (claims [][]envShape, changed bool) {
+	claims = make([][]envShape, len(shares))
+	for i, planned := range shares {
+		var written bool
+		if planned.bound {
+			claims[i], written = s.applyShare(planned, uid)
+		} else {
+			written = s.strip(planned.slot, uid)
+		}
+		changed = changed || written
+	}
+	return claims, changed
+}
+
 // applyShare writes into one container, and tells which variables are the binding's and whether anything changed.
-func (s *scene) applyShare(planned share, uid string) (map[string]envShape, bool) {
-	c := planned.container
-	change := s.compareEnv(c, uid, planned.env)
-	s.addRoot(c, uid, change.claims)
-	s.applyEnv(c, uid, s.compareEnv(c, uid, planned.env))
-	placed := s.place(c.mounts, planned.mount.item(), func(item any) bool {
+func (s *scene) applyShare(planned share, uid string) ([]envShape, bool) {
+	e := planned.slot.env
+	change := s.compareEnv(e, uid, planned.env)
+	if s.addRoot(e, uid, change.claims) {
+		s.applyEnv(e, uid, s.compareEnv(e, uid, planned.env))
+	} else {
+		s.applyEnv(e, uid, change)
+	}
+	placed := s.place(planned.mounts, planned.mount.item(), func(item any) bool {
 		held, ok := mountShapeOf(item)
 		return ok && held == planned.mount
 	})
@@ -207,16 +223,25 @@ func (s *scene) applyShare(planned share, uid string) (map[string]envShape, bool
 }
 
 // remember puts into the record which variables are the binding's.
-func (s *scene) remember(uid string, shares []share, claims []map[string]envShape) {
-	s.recorded[uid] = true
+func (s *scene) remember(uid string, shares []share, claims [][]envShape) {
+	if !s.recorded[uid] {
+		s.recorded[uid] = true
+		s.version++
+	}
 	for i, planned := range shares {
-		delete(planned.note.env, uid)
-		if len(claims[i]) == 0 {
+		origins := make(map[string]string, len(claims[i]))
+		for _, shape := range claims[i] {
+			origins[shape.name] = shape.origin(uid)
+		}
+		e := planned.slot.env
+		if maps.Equal(e.env[uid], origins) {
 			continue
 		}
-		planned.note.env[uid] = map[string]string{}
-		for name, shape := range claims[i] {
-			planned.note.env[uid][name] = shape.origin(uid)
+		s.version++
+		if len(origins) == 0 {
+			delete(e.env, uid)
+		} else {
+			e.env[uid] = origins
 		}
 	}
 }
@@ -237,18 +262,20 @@ func (s *scene) annotate(v *view, b Binding) bool {
 	return s.annotations.set(key, v.mapping.encoded) || changed
 }
 
-// addRoot sets SERVICE_BINDING_ROOT where a container has none, directly before the variables of bindings.
-func (s *scene) addRoot(c *container, uid string, claims map[string]envShape) {
-	if c.note.root && c.ownRoot() < 0 {
-		c.note.root = false // someone has made it their own
+// addRoot sets SERVICE_BINDING_ROOT where a container has none, directly before the variables of bindings, and tells
+// whether it did.
+func (s *scene) addRoot(e *variables, uid string, claims []envShape) bool {
+	if e.root && e.ownRoot() < 0 {
+		e.root = false // someone has made it their own
 	}
-	if slices.ContainsFunc(c.env.items, func(item any) bool { return nameOf(item) == RootVariable }) {
-		return
+	if slices.ContainsFunc(e.items, func(item any) bool { return nameOf(item) == RootVariable }) {
+		return false
 	}
 	root := map[string]any{"name": RootVariable, "value": DefaultRoot}
-	tail := s.envTail(c, uid, claims)
-	c.setEnv(slices.Insert(slices.Clone(c.env.items), tail, any(root)))
-	c.note.root = true
+	tail := s.envTail(e, uid, claims)
+	e.set(slices.Insert(slices.Clone(e.items), tail, any(root)))
+	e.root = true
+	return true
 }
 
 // place sees to it that a list has one item of a name, and that it is the one wanted: where the name was, else among
@@ -256,6 +283,7 @@ func (s *scene) addRoot(c *container, uid string, claims map[string]envShape) {
 func (s *scene) place(l *list, want map[string]any, isWanted func(any) bool) bool {
 	at := l.named(nameOf(want))
 	if len(at) == 0 {
+		s.version++
 		tail := tailOf(l.items, func(i int) bool { return s.isOurs(l.items[i]) })
 		l.set(insert(l.items, tail, want))
 		return true
@@ -264,6 +292,7 @@ func (s *scene) place(l *list, want map[string]any, isWanted func(any) bool) boo
 	if keep >= 0 && len(at) == 1 {
 		return false
 	}
+	s.version++
 	items := slices.Clone(l.items)
 	if keep < 0 {
 		keep = 0
@@ -273,10 +302,4 @@ func (s *scene) place(l *list, want map[string]any, isWanted func(any) bool) boo
 	l.remove(slices.Delete(slices.Clone(at), keep, keep+1))
 	l.changed = true
 	return true
-}
-
-func (l *list) remove(at positions) {
-	if len(at) > 0 {
-		l.set(without(l.items, at))
-	}
 }

@@ -99,10 +99,10 @@ func sameContainers(v *view, after Workload) bool {
 	return maps.Equal(setOf(before), setOf(now))
 }
 
-func setOf(texts []string) map[string]bool {
-	set := make(map[string]bool, len(texts))
-	for _, text := range texts {
-		set[text] = true
+func setOf[T comparable](items []T) map[T]bool {
+	set := make(map[T]bool, len(items))
+	for _, item := range items {
+		set[item] = true
 	}
 	return set
 }
@@ -129,6 +129,7 @@ func (s *scene) drop(uid string) error {
 	}
 	asked, wanted := s.asked[uid]
 	delete(s.asked, uid) // what another runtime has projected is all to go, wanted or not
+	s.version++
 	s.erase(uid)
 	if wanted {
 		s.asked[uid] = asked
@@ -137,14 +138,23 @@ func (s *scene) drop(uid string) error {
 	delete(s.projected, uid)
 	delete(s.recorded, uid)
 	delete(s.secrets, uid)
+	s.version++
 	s.dirty = true
 	return nil
 }
 
 // erase takes a binding out of every place.
 func (s *scene) erase(uid string) {
+	for _, e := range s.variables {
+		s.stripEnv(e, uid)
+	}
 	for _, c := range s.order {
-		s.strip(c, uid)
+		for _, sl := range c.slots {
+			s.stripMounts(sl.mounts, uid)
+		}
+	}
+	for _, e := range s.variables {
+		s.stripRoot(e, uid)
 	}
 	for _, v := range s.views {
 		if v.volumes != nil {
@@ -169,6 +179,7 @@ func (s *scene) projectAll(m *Mapping, want []Binding) ([]*Refusal, error) {
 			s.asked[b.UID][env.Name] = true
 		}
 	}
+	s.version++
 	ranks := map[string]int{}
 	for _, b := range want {
 		rank, err := s.rank(v, b)

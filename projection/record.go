@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-
-	"github.com/bowline-dev/bowline/internal/jsonpath"
+	"strings"
 )
 
 // record is what a workload alone does not tell when a projection is to be removed. It is kept in an annotation of the
@@ -13,7 +12,9 @@ import (
 type record struct {
 	// Bindings are those this record speaks of. What it says nothing of was projected by another runtime.
 	Bindings []string `json:"bindings,omitempty"`
-	// Containers has a note for each bound container, by a key that survives reordering.
+	// Containers has a note for each bound container, by a key that survives reordering. Where a mapping does not use
+	// the usual lists of a container, those that it uses follow after a bar; all keys that are the same up to there are
+	// about one container.
 	Containers map[string]noteRecord `json:"containers,omitempty"`
 	gapsRecord
 }
@@ -24,6 +25,7 @@ type noteRecord struct {
 	// Env has, for each binding, the variables that were added here and where each came from: the key of the entry, or
 	// the annotation of the pod, as @type.
 	Env map[string]map[string]string `json:"env,omitempty"`
+	// The gaps are those of the container, whatever list they lead to.
 	gapsRecord
 }
 
@@ -34,55 +36,92 @@ type gapsRecord struct {
 	Null []string `json:"null,omitempty"`
 }
 
-// gaps are the places that held nothing before a projection, by JSON pointer; true where they held null.
-type gaps map[string]bool
-
-func (r gapsRecord) gaps() gaps {
-	g := gaps{}
-	for _, pointer := range r.Made {
-		g[pointer] = false
-	}
-	for _, pointer := range r.Null {
-		g[pointer] = true
-	}
-	return g
-}
-
-func (g gaps) record() gapsRecord {
-	var r gapsRecord
-	for _, pointer := range slices.Sorted(maps.Keys(g)) {
-		if g[pointer] {
-			r.Null = append(r.Null, pointer)
-		} else {
-			r.Made = append(r.Made, pointer)
-		}
-	}
-	return r
-}
-
-// note is a container's part of the record, while it is worked on.
+// note is all that a record says of one container.
 type note struct {
+	added map[string]added // by JSON pointer of the list of variables
+	gaps  gaps
+}
+
+// added is what was put into one list of variables: SERVICE_BINDING_ROOT, and the variables of each binding with what
+// each came from.
+type added struct {
 	root bool
 	env  map[string]map[string]string
-	gaps gaps
 }
 
-func newNote() *note {
-	return &note{env: map[string]map[string]string{}, gaps: gaps{}}
+func (a added) none() bool {
+	return !a.root && len(a.env) == 0
 }
 
-func (r noteRecord) note() *note {
-	n := &note{root: r.Root, env: maps.Clone(r.Env), gaps: r.gaps()}
-	if n.env == nil {
-		n.env = map[string]map[string]string{}
+// size counts what was added.
+func (a added) size() int {
+	count := 0
+	for _, names := range a.env {
+		count += len(names)
 	}
-	return n
+	if a.root {
+		count++
+	}
+	return count
 }
 
-// record of the note, and whether there is anything in it.
-func (n *note) record() (noteRecord, bool) {
-	r := noteRecord{Root: n.root, Env: n.env, gapsRecord: n.gaps.record()}
-	return r, r.Root || len(r.Env) > 0 || len(n.gaps) > 0
+const (
+	bar     = "|"
+	usual   = "/env" // the list of variables that no suffix names
+	escaped = "~2"   // a bar within a name; in JSON pointers "~" is followed by 0 or 1
+)
+
+func escape(pointer string) string {
+	return strings.ReplaceAll(pointer, bar, escaped)
+}
+
+func unescape(pointer string) string {
+	return strings.ReplaceAll(pointer, escaped, bar)
+}
+
+// suffix names the lists that a mapping uses of a container, unless they are the usual ones.
+func (cm containerMapping) suffix() string {
+	if cm.env.String() == defaultEnv && cm.mounts.String() == defaultVolumeMounts {
+		return ""
+	}
+	return bar + escape(cm.env.Pointer()) + bar + escape(cm.mounts.Pointer())
+}
+
+// notes gathers what the record says of each container, by key without the suffix, but for what it says of bindings
+// that have left no other mark.
+func (r record) notes(known map[string]bool) map[string]*note {
+	notes := make(map[string]*note, len(r.Containers))
+	for _, full := range slices.Sorted(maps.Keys(r.Containers)) {
+		recorded := r.Containers[full]
+		key, suffix, _ := strings.Cut(full, bar)
+		list := usual
+		if suffix != "" {
+			list, _, _ = strings.Cut(suffix, bar)
+			list = unescape(list)
+		}
+		n := notes[key]
+		if n == nil {
+			n = &note{added: map[string]added{}, gaps: gaps{}}
+			notes[key] = n
+		}
+		maps.Copy(n.gaps, recorded.gaps())
+		n.add(list, recorded, known)
+	}
+	return notes
+}
+
+func (n *note) add(list string, recorded noteRecord, known map[string]bool) {
+	into := n.added[list]
+	into.root = into.root || recorded.Root
+	if into.env == nil {
+		into.env = map[string]map[string]string{}
+	}
+	for uid, names := range recorded.Env {
+		if known[uid] {
+			into.env[uid] = maps.Clone(names)
+		}
+	}
+	n.added[list] = into
 }
 
 // decodeRecord reads the annotation. One that someone has spoiled counts as none: the projections are then treated
@@ -108,55 +147,46 @@ func (r record) encode() string {
 	return string(encoded)
 }
 
-// fill gives back what was there before to each gap that is empty again, and forgets those gaps that hold nothing of
-// ours any more. The pointers in live are the places below root where something of ours is.
-func (g gaps) fill(root map[string]any, live []string) {
-	pointers := slices.SortedFunc(maps.Keys(g), func(a, b string) int {
-		return len(jsonpath.Tokens(b)) - len(jsonpath.Tokens(a))
+// write makes a record of what is noted in the scene.
+func (s *scene) write() record {
+	r := record{
+		Bindings: slices.Collect(maps.Keys(s.recorded)), Containers: map[string]noteRecord{}, gapsRecord: s.gaps.record(),
+	}
+	for _, c := range s.order {
+		c.write(r.Containers, s.used())
+	}
+	return r
+}
+
+// write makes the notes of a container: the gaps go with the first of its slots, and what was added to a list of
+// variables with the first slot that uses it, those in use before all others.
+func (c *container) write(into map[string]noteRecord, used map[*slot]bool) {
+	slots := slices.SortedStableFunc(slices.Values(c.slots), func(a, b *slot) int {
+		if used[a] != used[b] {
+			return order(used[a])
+		}
+		return strings.Compare(a.suffix, b.suffix)
 	})
-	for _, pointer := range pointers {
-		if slices.ContainsFunc(live, func(at string) bool { return at == pointer || isBelow(at, pointer) }) {
-			continue
+	written := map[*variables]bool{}
+	for i, sl := range slots {
+		var n noteRecord
+		if i == 0 {
+			n.gapsRecord = c.gaps.record()
 		}
-		g.restore(root, pointer)
-		delete(g, pointer)
-	}
-}
-
-func (g gaps) restore(root map[string]any, pointer string) {
-	tokens := jsonpath.Tokens(pointer)
-	if len(tokens) == 0 {
-		return
-	}
-	last := len(tokens) - 1
-	for _, token := range tokens[:last] {
-		below, ok := root[token].(map[string]any)
-		if !ok {
-			return
+		if !written[sl.env] {
+			n.Root, n.Env = sl.env.root, sl.env.env
+			written[sl.env] = true
 		}
-		root = below
-	}
-	if value, ok := root[tokens[last]]; !ok || !isEmpty(value) {
-		return
-	}
-	if g[pointer] {
-		root[tokens[last]] = nil
-		return
-	}
-	delete(root, tokens[last])
-}
-
-func isEmpty(value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	default:
-		return false
+		if n.Root || len(n.Env) > 0 || len(n.Made) > 0 || len(n.Null) > 0 {
+			into[c.key+sl.suffix] = n
+		}
 	}
 }
 
-func isBelow(pointer, parent string) bool {
-	return len(pointer) > len(parent) && pointer[:len(parent)] == parent && pointer[len(parent)] == '/'
+// order compares two things of which one has precedence.
+func order(first bool) int {
+	if first {
+		return -1
+	}
+	return 1
 }

@@ -25,18 +25,22 @@ type scene struct {
 	containers map[string]*container
 	order      []*container
 	lists      map[string]*list
+	variables  map[string]*variables
 	objects    map[string]*object
 
 	annotations *object // of the workload itself
 	gaps        gaps
 	before      string // the record as found
 	dirty       bool
+	version     int // counts the changes that may give a variable to another owner
 }
 
 // view is the workload as one mapping sees it.
 type view struct {
 	mapping     *Mapping
 	targets     []target
+	strays      []target // what the mapping has found before and finds no more
+	found       map[*slot]bool
 	volumes     *list
 	annotations *object
 	// problem says why nothing can be projected with this mapping. What could be found nevertheless is there.
@@ -45,7 +49,7 @@ type view struct {
 
 // target is a container as one mapping sees it.
 type target struct {
-	*container
+	*slot
 	name  string
 	named bool // the mapping says where names are
 }
@@ -59,8 +63,9 @@ func enter(w Workload, m *Mapping) *scene {
 	}
 	s := &scene{
 		root: root, projected: marks(root, m), recorded: map[string]bool{}, pending: map[string]bool{},
-		asked: map[string]map[string]bool{}, secrets: map[string][]string{}, views: map[string]*view{}, containers: map[string]*container{},
-		lists: map[string]*list{}, objects: map[string]*object{},
+		asked: map[string]map[string]bool{}, secrets: map[string][]string{}, views: map[string]*view{},
+		containers: map[string]*container{}, lists: map[string]*list{}, variables: map[string]*variables{},
+		objects: map[string]*object{},
 	}
 	annotations := workloadAnnotations(root)
 	s.before, _ = annotations[recordAnnotation].(string)
@@ -84,11 +89,12 @@ func enter(w Workload, m *Mapping) *scene {
 			v.problem = own.problem
 		}
 	}
-	s.strays(r.Containers)
+	notes := r.notes(s.recorded)
+	s.strays(notes)
 	for uid := range s.projected {
 		s.learnSecrets(uid)
 	}
-	s.attach(r.Containers)
+	s.attach(notes)
 	return s
 }
 
@@ -97,7 +103,8 @@ func (s *scene) seat(path *jsonpath.Fixed) seat {
 }
 
 func (s *scene) list(v *view, at seat) *list {
-	if known, ok := s.lists[at.pointer()]; ok {
+	pointer := at.pointer()
+	if known, ok := s.lists[pointer]; ok {
 		return known
 	}
 	value, err := at.get()
@@ -109,13 +116,14 @@ func (s *scene) list(v *view, at seat) *list {
 		v.fail(err)
 		return nil
 	}
-	l := &list{seat: at, before: items, items: items}
-	s.lists[at.pointer()] = l
+	l := &list{seat: at, at: pointer, before: items, items: items}
+	s.lists[pointer] = l
 	return l
 }
 
 func (s *scene) object(v *view, at seat) *object {
-	if known, ok := s.objects[at.pointer()]; ok {
+	pointer := at.pointer()
+	if known, ok := s.objects[pointer]; ok {
 		return known
 	}
 	value, err := at.get()
@@ -127,8 +135,8 @@ func (s *scene) object(v *view, at seat) *object {
 		v.fail(err)
 		return nil
 	}
-	o := &object{seat: at, entries: entries}
-	s.objects[at.pointer()] = o
+	o := &object{seat: at, at: pointer, entries: entries}
+	s.objects[pointer] = o
 	return o
 }
 
@@ -156,7 +164,10 @@ func (s *scene) learnSecrets(uid string) {
 			}
 		}
 	}
-	s.secrets[uid] = found
+	if !slices.Equal(s.secrets[uid], found) {
+		s.secrets[uid] = found
+		s.version++
+	}
 }
 
 // isOurs says whether a volume or a mount belongs to a binding that is projected.
@@ -191,59 +202,19 @@ func (s *scene) leave() Workload {
 }
 
 func (s *scene) settleRecord() {
-	for _, c := range s.order {
-		c.note.gaps.fill(c.node, c.live(s))
-	}
+	s.nameContainers()
 	s.annotations.set(recordAnnotation, "")
-	live := s.live()
-	s.gaps.fill(s.root, live)
+	s.fill()
 	if len(s.projected) == 0 {
 		return
 	}
 	// The annotations come into being with the record, so that the record says whether they were there.
-	if s.writeRecord().encode() != "" || len(s.annotations.entries) > 0 {
+	if s.write().encode() != "" || len(s.annotations.entries) > 0 {
 		s.annotations.changed = true
 		if s.annotations.entries == nil {
 			s.annotations.entries = map[string]any{}
 		}
 		s.annotations.put(s.annotations.entries)
 	}
-	s.annotations.set(recordAnnotation, s.writeRecord().encode())
-}
-
-func (s *scene) writeRecord() record {
-	r := record{Bindings: slices.Collect(maps.Keys(s.recorded)), gapsRecord: s.gaps.record()}
-	for _, c := range s.order {
-		n, worth := c.note.record()
-		if !worth {
-			continue
-		}
-		if r.Containers == nil {
-			r.Containers = map[string]noteRecord{}
-		}
-		r.Containers[c.key] = n
-	}
-	return r
-}
-
-// live are the places outside of containers where something of ours is.
-func (s *scene) live() []string {
-	var pointers []string
-	for pointer, o := range s.objects {
-		for key := range o.entries {
-			if isOurAnnotation(key) && key != recordAnnotation {
-				pointers = append(pointers, pointer)
-				break
-			}
-		}
-	}
-	if len(s.projected) > 0 {
-		pointers = append(pointers, s.annotations.pointer())
-	}
-	for _, v := range s.views {
-		if v.volumes != nil && slices.ContainsFunc(v.volumes.items, s.isOurs) {
-			pointers = append(pointers, v.volumes.pointer())
-		}
-	}
-	return pointers
+	s.annotations.set(recordAnnotation, s.write().encode())
 }

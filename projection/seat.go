@@ -2,7 +2,6 @@ package projection
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/bowline-dev/bowline/internal/jsonpath"
 )
@@ -47,7 +46,8 @@ func (s seat) put(value any) {
 // list is a list in the workload. Its items are replaced, never changed in place.
 type list struct {
 	seat
-	before  []any // as found
+	at      string // its JSON pointer
+	before  []any  // as found
 	items   []any
 	changed bool
 }
@@ -75,7 +75,7 @@ func unmoved(before, after []any) []any {
 	for _, item := range after[head : len(after)-tail] {
 		at := -1
 		for i := range matched {
-			if !matched[i] && reflect.DeepEqual(before[head+i], item) {
+			if !matched[i] && equal(before[head+i], item) {
 				at = i
 				break
 			}
@@ -104,10 +104,10 @@ func unmoved(before, after []any) []any {
 // commonEnds counts how many elements two lists have in common at their beginnings, and then at their ends.
 func commonEnds(before, after []any) (head, tail int) {
 	shorter := min(len(before), len(after))
-	for head < shorter && reflect.DeepEqual(before[head], after[head]) {
+	for head < shorter && equal(before[head], after[head]) {
 		head++
 	}
-	for tail < shorter-head && reflect.DeepEqual(before[len(before)-1-tail], after[len(after)-1-tail]) {
+	for tail < shorter-head && equal(before[len(before)-1-tail], after[len(after)-1-tail]) {
 		tail++
 	}
 	return head, tail
@@ -127,6 +127,7 @@ func (l *list) named(name string) positions {
 // object is a map in the workload, such as annotations. Its entries are nil until there is one.
 type object struct {
 	seat
+	at      string // its JSON pointer
 	entries map[string]any
 	changed bool
 }
@@ -160,6 +161,13 @@ func (o *object) flush() {
 		o.put(o.entries)
 	}
 	o.changed = false
+}
+
+// remove takes the items at these positions away.
+func (l *list) remove(at positions) {
+	if len(at) > 0 {
+		l.set(without(l.items, at))
+	}
 }
 
 // without gives the items but for those at the positions marked.

@@ -39,12 +39,9 @@ func fieldRef(field string) map[string]any {
 }
 
 func envShapeOf(item any) (envShape, bool) {
-	entry, ok := item.(map[string]any)
-	if !ok || !just(entry, "name", "valueFrom") {
-		return envShape{}, false
-	}
+	entry, _ := item.(map[string]any)
 	source, ok := entry["valueFrom"].(map[string]any)
-	if !ok {
+	if !ok || !just(entry, "name", "valueFrom") {
 		return envShape{}, false
 	}
 	shape := envShape{name: text(entry, "name")}

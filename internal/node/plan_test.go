@@ -214,11 +214,10 @@ func TestNewPlanRefuses(t *testing.T) {
 				tc.volumes+"]}}}}")
 			_, err := node.NewPlan(w, "c", secrets())
 			var missing *node.MissingError
-			var unsupported *node.UnsupportedError
 			where := ""
 			if errors.As(err, &missing) {
 				where = missing.Where
-			} else if errors.As(err, &unsupported) {
+			} else if unsupported, ok := errors.AsType[*node.UnsupportedError](err); ok {
 				where = unsupported.Where
 			}
 			if where != tc.where || (missing != nil) != tc.missing {

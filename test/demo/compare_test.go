@@ -114,8 +114,7 @@ func TestAdded(t *testing.T) {
 func TestMustFail(t *testing.T) {
 	t.Parallel()
 	failure := exec.CommandContext(t.Context(), "false").Run()
-	var exit *exec.ExitError
-	if !errors.As(failure, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](failure); !ok {
 		t.Fatalf("running false: %v", failure)
 	}
 	tests := []struct {

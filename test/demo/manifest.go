@@ -35,7 +35,7 @@ func loadManifests(dir string) (manifests, error) {
 
 // loadManifest reads one object and puts it into the story's namespace.
 func loadManifest(path string) (*unstructured.Unstructured, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the example of this repository
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading a manifest: %w", err)
 	}

@@ -20,7 +20,7 @@ const grace = 20 * time.Second
 // program prepares one of the binaries with exactly the given environment. It runs in a process group of its own, so
 // that Ctrl-C reaches the demo alone, which then ends things in order.
 func (s *story) program(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(s.root, "bin", name), args...) //nolint:gosec // our own binaries
+	cmd := exec.CommandContext(ctx, filepath.Join(s.root, "bin", name), args...)
 	cmd.Dir = s.root
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -76,7 +76,7 @@ func mustFail(output string, err error, words string) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return fmt.Errorf("greeter succeeded where it had to fail")
+		return errors.New("greeter succeeded where it had to fail")
 	case !errors.As(err, &exit) || !exit.Exited():
 		return err
 	case !strings.Contains(output, words):
