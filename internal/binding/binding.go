@@ -22,6 +22,10 @@ const (
 	// Finalizer keeps a binding until its projections are gone.
 	Finalizer = "bowline.dev/unbind"
 
+	// ReferenceFinalizer is the one of the specification's reference runtime. Bowline takes over what that runtime had in
+	// hand, and so removes it, too, once the projections are gone.
+	ReferenceFinalizer = "servicebinding.io/finalizer"
+
 	// WorkloadKindsAnnotation lists the kinds of workload that may bear a binding's projections, as a sorted,
 	// comma-separated list of Kind.version.group. It outlives an edit of spec.workload, so that a controller that was
 	// away during the edit still knows where to look.

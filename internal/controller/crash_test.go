@@ -212,6 +212,7 @@ func TestAlone(t *testing.T) {
 	t.Run("killed at every write", func(t *testing.T) { testKilled(t, plane) })
 	t.Run("faults of the API server", func(t *testing.T) { testFaults(t, config) })
 	t.Run("restart without a write", func(t *testing.T) { testRestart(t, config) })
+	t.Run("takeover from the reference runtime", func(t *testing.T) { testTakeover(t, config) })
 }
 
 // testKilled kills the controller before and after each of its writes and sees the next one bring the story to its end.

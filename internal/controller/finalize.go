@@ -66,6 +66,8 @@ func (r *BindingReconciler) release(ctx context.Context, b *binding.Binding, stu
 			clip("the projection could not be removed from "+strings.Join(slices.Compact(stuck), ", "), maxNote))
 	}
 	return r.edit(ctx, b, func(object *bindingv1.ServiceBinding) {
-		object.Finalizers = slices.DeleteFunc(object.Finalizers, func(f string) bool { return f == binding.Finalizer })
+		object.Finalizers = slices.DeleteFunc(object.Finalizers, func(f string) bool {
+			return f == binding.Finalizer || f == binding.ReferenceFinalizer
+		})
 	})
 }
