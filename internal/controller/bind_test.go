@@ -109,9 +109,15 @@ func TestTenBindingsOneRollout(t *testing.T) {
 		names = append(names, name)
 		k.create(secretText("s" + name))
 	}
+	var all sync.WaitGroup
 	for _, name := range names {
-		k.create(bindingText(name, "s"+name, "orders"))
+		all.Go(func() {
+			if err := k.tryCreate(bindingText(name, "s"+name, "orders")); err != nil {
+				t.Errorf("creating binding %s: %v", name, err)
+			}
+		})
 	}
+	all.Wait()
 	for _, name := range names {
 		k.ready(name)
 	}
