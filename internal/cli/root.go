@@ -73,7 +73,8 @@ credentials of the services that the workload is bound to, as files and as envir
 		return &usageError{err: err, command: cmd.CommandPath()}
 	})
 	root.AddCommand(
-		newUp(streams), newDown(streams), newController(streams), newInstall(streams), newUninstall(streams), newVersion(streams),
+		newUp(streams), newDown(streams), newController(streams), newInstall(streams), newUninstall(streams),
+		newConformance(streams), newVersion(streams),
 	)
 	return root
 }

@@ -51,6 +51,7 @@ func layers() [][]string {
 func beside() map[string][]string {
 	return map[string][]string{
 		"config":                        nil,
+		"conformance":                   {"api/servicebinding/v1"}, // it knows nothing of Bowline
 		"internal/install":              {"config", "internal/admission", "api/servicebinding/v1"},
 		"internal/localplane":           nil,
 		"internal/localplane/planetest": {"internal/localplane"},

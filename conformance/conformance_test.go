@@ -1,0 +1,91 @@
+package conformance_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2/textlogger"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/bowline-dev/bowline/conformance"
+	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/controller"
+	"github.com/bowline-dev/bowline/internal/install"
+	"github.com/bowline-dev/bowline/internal/localplane"
+	"github.com/bowline-dev/bowline/internal/localplane/planetest"
+)
+
+var (
+	update = flag.Bool("update", false, "write docs/reference/conformance.md anew")
+	only   = flag.String("clauses", "", "run the clauses whose names match only")
+	// admin is the administrator of this package's control plane, where Bowline runs.
+	admin *rest.Config //nolint:gochecknoglobals // set once, by TestMain
+)
+
+func TestMain(m *testing.M) {
+	log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
+	ctrl.SetLogger(log)
+	planetest.Main(m, func(c *rest.Config) {
+		admin = c
+		if err := install.Apply(context.Background(), c, install.Options{External: true}, func(string) {}); err != nil {
+			panic(err)
+		}
+		go func() {
+			if err := runBowline(context.Background(), c); err != nil {
+				panic(err)
+			}
+		}()
+	}, planetest.WithControllerManager())
+}
+
+// runBowline runs the controller as it runs in a cluster: as its service account, with admission.
+func runBowline(ctx context.Context, c *rest.Config) error {
+	port, err := localplane.FreePort(0)
+	if err != nil {
+		return fmt.Errorf("choosing a port: %w", err)
+	}
+	c = rest.CopyConfig(c)
+	c.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:bowline-system:bowline-controller"}
+	return controller.Run(ctx, c, controller.Options{ //nolint:wrapcheck // shown as it is
+		Namespace:      install.DefaultNamespace,
+		MetricsAddress: "0",
+		ProbeAddress:   "0",
+		WebhookHost:    "127.0.0.1",
+		WebhookPort:    port,
+		Endpoint:       admission.Endpoint{URL: fmt.Sprintf("https://127.0.0.1:%d", port)},
+		Hosts:          []string{"127.0.0.1", "localhost"},
+		CreateWebhooks: true,
+		Gather:         controller.DefaultGather,
+		Log:            textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr))),
+	})
+}
+
+// TestBowlineConforms runs every clause against Bowline, each as a test of its own name. None may fail, and none may be
+// left out but those that need a node.
+func TestBowlineConforms(t *testing.T) {
+	report, err := conformance.Run(t.Context(), admin, conformance.Options{Run: regexp.MustCompile(*only)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	needsNode := map[string]bool{}
+	for _, c := range conformance.Clauses() {
+		needsNode[c.Name] = c.NeedsNode
+	}
+	for _, r := range report.Results {
+		t.Run(r.Clause, func(t *testing.T) {
+			t.Logf("%.1f s: %s", r.Seconds, r.Outcome)
+			if r.Outcome != conformance.Passed && (r.Outcome != conformance.NotRun || !needsNode[r.Clause]) {
+				t.Errorf("%s %s: %s", r.Level, r.Outcome, r.Message)
+			}
+		})
+	}
+	t.Log(report.Summary())
+	if *only == "" {
+		t.Run("page", func(t *testing.T) { checkPage(t, report) })
+	}
+}
