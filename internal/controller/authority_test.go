@@ -211,6 +211,39 @@ func TestGoverningKindsAreNeverBound(t *testing.T) {
 	}
 }
 
+// TestFaultsAreNotFollowed sees that what admission would have refused is refused by the controller, too, should it have
+// been stored while nobody was asked.
+func TestFaultsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	k := newCluster(t)
+	k.create(secretText("db") + "\n---\n" + deploymentText("orders"))
+	c := rest.CopyConfig(admin)
+	c.Impersonate = rest.ImpersonationConfig{UserName: self, Groups: []string{"system:masters"}} // admission is not asked about it
+	client, err := dynamic.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unasked := &cluster{t: t, client: client, ns: k.ns}
+	stored := func(name, from, to string) {
+		unasked.create(strings.Replace(bindingText(name, "db", "orders"), from, to, 1))
+	}
+	for i, kind := range []string{
+		"rbac.authorization.k8s.io/v1, kind: Role", "admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy",
+		"apiextensions.k8s.io/v1, kind: CustomResourceDefinition",
+	} {
+		for j, from := range []string{"v1, kind: Secret", "apps/v1, kind: Deployment"} {
+			name := fmt.Sprintf("governing-%d-%d", i, j)
+			stored(name, from, kind)
+			k.condition(name, controller.ConditionReady, metav1.ConditionFalse, controller.ReasonInvalidSpec)
+		}
+	}
+	stored("service", "v1, kind: Secret", "v1, kind: Namespace")
+	k.condition("service", controller.ConditionServiceAvailable, metav1.ConditionFalse, service.ReasonClusterScoped)
+	stored("workload", "apps/v1, kind: Deployment", "v1, kind: Node")
+	k.condition("workload", controller.ConditionWorkloadProjected, metav1.ConditionFalse, controller.ReasonWorkloadClusterScoped)
+	k.bound("orders")
+}
+
 // TestNothingLeavesTheNamespace sees that a reference reaches nothing in another namespace.
 func TestNothingLeavesTheNamespace(t *testing.T) {
 	t.Parallel()
@@ -239,6 +272,7 @@ func TestHostileMappingAnnotation(t *testing.T) {
 		"no JSON":      `{"`,
 		"deep":         `{"containers":[{"path":"` + strings.Repeat("..*", 2000) + `"}]}`,
 		"wide":         `{"containers":[{"path":".` + strings.Repeat("x", 100_000) + `"}]}`,
+		"costly":       `{"containers":[{"path":"..*..*..*..*..*..*"}]}`,
 		"other places": `{"annotations":".metadata.labels","volumes":".spec.template.spec.containers","containers":[{"path":".metadata"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
