@@ -8,10 +8,10 @@ import (
 	"io/fs"
 )
 
-//go:embed namespace.yaml crd rbac controller mapping webhook
+//go:embed namespace.yaml crd rbac controller mapping webhook policy
 var files embed.FS
 
-// Files returns the manifests: namespace.yaml and the folders crd, rbac, controller, mapping and webhook.
+// Files returns the manifests: namespace.yaml and the folders crd, rbac, controller, mapping, webhook and policy.
 func Files() fs.FS {
 	return files
 }

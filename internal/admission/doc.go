@@ -3,7 +3,8 @@
 // that it is called with and tells the API server when to call.
 //
 // It never refuses a workload, never reads a Secret but the one with its certificate, and decides nothing about a
-// projection itself: that is asked of a Projector.
+// projection itself: that is asked of a Projector. Nor does it decide what the author of a binding may do: that is asked of
+// an Authority.
 package admission
 
 // Paths of the handlers, as the webhook configurations name them.

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/authority"
 	"github.com/bowline-dev/bowline/projection"
 )
 
@@ -150,19 +152,19 @@ func TestValidators(t *testing.T) {
 		want                      []string
 	}{
 		"binding": {
-			reason: "it is well", handler: admission.BindingValidator{}, kind: "ServiceBinding",
+			reason: "it is well", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
 			object: bindingJSON(`{"name":"b"}`),
 		},
 		"broken binding": {
-			reason: "the name leaves the root", handler: admission.BindingValidator{}, kind: "ServiceBinding",
+			reason: "the name leaves the root", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
 			object: broken, want: []string{"spec.name"},
 		},
 		"newly broken binding": {
-			reason: "it was well before", handler: admission.BindingValidator{}, kind: "ServiceBinding",
+			reason: "it was well before", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
 			object: broken, old: bindingJSON(`{"name":"b"}`), want: []string{"spec.name"},
 		},
 		"binding as broken": {
-			reason: "old objects stay editable", handler: admission.BindingValidator{}, kind: "ServiceBinding",
+			reason: "old objects stay editable", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
 			object: broken, old: broken,
 		},
 		"broken mapping": {
@@ -188,6 +190,13 @@ func TestValidators(t *testing.T) {
 			}
 		})
 	}
+}
+
+// allowing finds nothing against anybody.
+type allowing struct{}
+
+func (allowing) Review(context.Context, authority.Request) (authority.Findings, error) {
+	return authority.Findings{}, nil
 }
 
 func causes(status *metav1.Status) []string {

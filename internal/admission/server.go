@@ -17,6 +17,10 @@ type ServerConfig struct {
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Projector projects at admission.
 	Projector Projector
+	// Authority reviews who writes bindings.
+	Authority Authority
+	// WarnOnly warns where else a binding would be refused for what its author lacks.
+	WarnOnly bool
 }
 
 // NewServer returns a server of all handlers, to be started as a manager's runnable or by itself. It serves on each
@@ -32,7 +36,7 @@ func NewServer(config ServerConfig) webhook.Server {
 	})
 	for path, handler := range map[string]admission.Handler{
 		PathMutateBinding:   BindingMutator{},
-		PathValidateBinding: BindingValidator{},
+		PathValidateBinding: BindingValidator{Authority: config.Authority, WarnOnly: config.WarnOnly},
 		PathMutateMapping:   MappingMutator{},
 		PathValidateMapping: MappingValidator{},
 		PathMutateWorkload:  &WorkloadMutator{Projector: config.Projector},

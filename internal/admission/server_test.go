@@ -39,6 +39,7 @@ func serve(t *testing.T, self string) string {
 	port := freePort(t)
 	server := admission.NewServer(admission.ServerConfig{
 		Host: "127.0.0.1", Port: port, GetCertificate: certificates.GetCertificate, Projector: projectorFunc(label),
+		Authority: allowing{},
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -56,6 +56,8 @@ waits until its API is served. It may be run again at any time: what is as it sh
 	flags.BoolVar(&i.options.External, "external", false, "leave out the Deployment and its Service: the controller runs outside the cluster")
 	flags.BoolVar(&i.options.WithoutSecrets, "without-secrets", false,
 		"leave out the role that lets the controller see which Secrets exist; a binding then trusts what its service says")
+	flags.BoolVar(&i.options.Policy, "policy", false,
+		"add a ValidatingAdmissionPolicy by which the API server itself asks what the author of a binding may do")
 	return cmd
 }
 

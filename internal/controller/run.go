@@ -28,6 +28,7 @@ import (
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/authority"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -73,6 +74,10 @@ type Options struct {
 	Workers int
 	// Gather is how long a workload waits for further bindings before it is changed.
 	Gather time.Duration
+	// WarnOnly lets bindings pass whose author may not get the service or update the workload, with a warning.
+	WarnOnly bool
+	// AllowedSecretTypes are types of Secrets with credentials of the platform that may be bound all the same.
+	AllowedSecretTypes []string
 	// SkipNameValidation allows a second controller in one process, as tests need.
 	SkipNameValidation bool
 	// Log receives what is worth telling.
@@ -164,6 +169,8 @@ func assemble(mgr manager.Manager, options Options) (*parts, error) {
 		Metadata:  metadataClient,
 		Discovery: clients.Discovery(),
 		Access:    clients.AuthorizationV1().SelfSubjectAccessReviews(),
+
+		AllowedSecretTypes: options.AllowedSecretTypes,
 	}, mgr.GetCache())
 	if err := mgr.Add(hub); err != nil {
 		return nil, fmt.Errorf("adding the hub: %w", err)
@@ -196,6 +203,8 @@ func (p *parts) addAdmission(ctx context.Context, mgr manager.Manager, options O
 	p.webhooks = admission.NewServer(admission.ServerConfig{
 		Host: options.WebhookHost, Port: options.WebhookPort,
 		GetCertificate: p.certificates.GetCertificate, Projector: projector{p.hub},
+		Authority: authority.New(p.clients.AuthorizationV1().SubjectAccessReviews(), p.clients.Discovery(), time.Now),
+		WarnOnly:  options.WarnOnly,
 	})
 	registration := manager.RunnableFunc(p.register)
 	for _, runnable := range []manager.Runnable{p.certificates, p.webhooks, registration} {

@@ -34,6 +34,7 @@ func Apply(ctx context.Context, cfg *rest.Config, opts Options, progress func(st
 		{partController, r.applyObject},
 		{partMapping, r.applyMapping},
 		{partWebhook, r.applyWebhooks},
+		{partPolicy, r.applyObject},
 	}
 	for _, step := range steps {
 		objects, err := objectsOf(step.part, r.opts)
@@ -192,7 +193,7 @@ func (r *run) prune(ctx context.Context) error {
 	for _, object := range wanted {
 		keep[describe(object)] = true
 	}
-	everything, err := Objects(Options{Namespace: r.opts.Namespace})
+	everything, err := Objects(Options{Namespace: r.opts.Namespace, Policy: true})
 	if err != nil {
 		return err
 	}

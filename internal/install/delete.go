@@ -19,12 +19,12 @@ func Delete(ctx context.Context, cfg *rest.Config, opts Options, progress func(s
 		return err
 	}
 	// What earlier options left out is deleted as well, should it be there.
-	r.opts.External, r.opts.WithoutSecrets = false, false
+	r.opts.External, r.opts.WithoutSecrets, r.opts.Policy = false, false, true
 	if err := r.clearUse(ctx); err != nil {
 		return err
 	}
 	// The webhooks go first: from here on nothing waits for a controller that is about to vanish.
-	for _, part := range []string{partWebhook, partController, partRBAC} {
+	for _, part := range []string{partPolicy, partWebhook, partController, partRBAC} {
 		if err := r.removePart(ctx, part); err != nil {
 			return err
 		}

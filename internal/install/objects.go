@@ -25,19 +25,20 @@ const (
 	partController = "controller"
 	partMapping    = "mapping"
 	partWebhook    = "webhook"
+	partPolicy     = "policy"
 
 	secretsRole = "bowline-services-secrets"
 )
 
-// Objects returns what the options ask for, in the order in which it is applied. The webhook configurations come last,
-// so that a cluster that is half installed refuses nothing.
+// Objects returns what the options ask for, in the order in which it is applied. The webhook configurations and the
+// policy come last, so that a cluster that is half installed refuses nothing.
 func Objects(opts Options) ([]*unstructured.Unstructured, error) {
 	opts, err := opts.complete()
 	if err != nil {
 		return nil, err
 	}
 	all := make([]*unstructured.Unstructured, 0, 24)
-	for _, part := range []string{partCRD, partNamespace, partRBAC, partController, partMapping, partWebhook} {
+	for _, part := range []string{partCRD, partNamespace, partRBAC, partController, partMapping, partWebhook, partPolicy} {
 		objects, err := objectsOf(part, opts)
 		if err != nil {
 			return nil, err
@@ -69,7 +70,7 @@ func Render(w io.Writer, opts Options) error {
 
 // objectsOf returns the objects of one part, as the (complete) options want them.
 func objectsOf(part string, opts Options) ([]*unstructured.Unstructured, error) {
-	if part == partController && opts.External {
+	if part == partController && opts.External || part == partPolicy && !opts.Policy {
 		return nil, nil
 	}
 	objects, err := read(part, opts.Namespace)

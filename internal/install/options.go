@@ -25,7 +25,7 @@ const (
 	LeaderElectionLease = "bowline-controller"
 )
 
-// Options say what is installed. The zero value is the whole of Bowline, with the defaults.
+// Options say what is installed. The zero value is the whole of Bowline, with the defaults and without what is optional.
 type Options struct {
 	// Image of the controller. Defaults to DefaultImage.
 	Image string
@@ -36,6 +36,8 @@ type Options struct {
 	External bool
 	// WithoutSecrets leaves out the ClusterRole that lets the controller read Secrets.
 	WithoutSecrets bool
+	// Policy adds a ValidatingAdmissionPolicy by which the API server itself asks what the author of a binding may do.
+	Policy bool
 	// Force lets Delete remove the bindings and mappings that people made, instead of refusing.
 	Force bool
 	// Timeout bounds each single wait. Defaults to DefaultTimeout.

@@ -5,6 +5,7 @@ package service
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/bowline-dev/bowline/internal/binding"
@@ -18,7 +19,8 @@ const (
 	ReasonNotFound = "ServiceNotFound"
 	// ReasonNoBinding is the reason when the service names no Secret in .status.binding.name.
 	ReasonNoBinding = "ServiceMissingBinding"
-	// ReasonSecretNotFound is the reason when the Secret that the service names does not exist.
+	// ReasonSecretNotFound is the reason when the Secret that the service names does not exist, or is of one of the
+	// PlatformSecretTypes. The two are not told apart, so that a binding tells nothing about such Secrets.
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonKindUnknown is the reason when the cluster serves no such kind.
 	ReasonKindUnknown = "ServiceKindUnknown"
@@ -27,6 +29,18 @@ const (
 	// ReasonClusterScoped is the reason when the kind has no namespace.
 	ReasonClusterScoped = "ServiceClusterScoped"
 )
+
+// PlatformSecretTypes lists the types of Secrets that carry credentials of the platform itself. A binding gets none of them
+// unless the operator allows the type, since a service account's token or a Helm release is no service's credentials.
+func PlatformSecretTypes() []string {
+	return []string{
+		string(corev1.SecretTypeServiceAccountToken),
+		string(corev1.SecretTypeBootstrapToken),
+		string(corev1.SecretTypeDockercfg),
+		string(corev1.SecretTypeDockerConfigJson),
+		"helm.sh/release.v1",
+	}
+}
 
 // Unavailable says why a service cannot be bound now. It heals when its cause goes.
 type Unavailable struct { //nolint:errname // named after the condition that it explains
@@ -38,6 +52,9 @@ type Unavailable struct { //nolint:errname // named after the condition that it 
 
 // Error returns the message.
 func (e *Unavailable) Error() string { return e.Message }
+
+// orRefused is told of every Secret that is missing, so that it tells nothing of any.
+const orRefused = ", or is of a type that may not be bound"
 
 // Presence is what is known of a Secret's existence.
 type Presence int
@@ -77,9 +94,9 @@ func checked(ref binding.Reference, secret string, presence Presence) (string, e
 	}
 	if ref.GroupVersionKind == binding.SecretKind {
 		return secret, &Unavailable{ReasonSecretNotFound, fmt.Sprintf(
-			"Secret %q does not exist in this namespace; create it, or correct spec.service.name", secret)}
+			"Secret %q does not exist in this namespace%s; create it, or correct spec.service.name", secret, orRefused)}
 	}
 	return secret, &Unavailable{ReasonSecretNotFound, fmt.Sprintf(
-		"Secret %q, which %s %q names in .status.binding.name, does not exist in this namespace; create it, or wait for it",
-		secret, ref.Kind, ref.Name)}
+		"Secret %q, which %s %q names in .status.binding.name, does not exist in this namespace%s; create it, or wait for it",
+		secret, ref.Kind, ref.Name, orRefused)}
 }

@@ -36,8 +36,9 @@ func resolveCases() []resolveCase {
 			reason: "a missing Secret is told with its name and the service's", ref: provisioned,
 			object: naming("db-a"), presence: service.Missing, want: "db-a",
 			err: &service.Unavailable{
-				Reason:  service.ReasonSecretNotFound,
-				Message: `Secret "db-a", which Postgres "db" names in .status.binding.name, does not exist in this namespace; create it, or wait for it`,
+				Reason: service.ReasonSecretNotFound,
+				Message: `Secret "db-a", which Postgres "db" names in .status.binding.name, does not exist in this namespace, ` +
+					`or is of a type that may not be bound; create it, or wait for it`,
 			},
 		},
 		{
@@ -56,8 +57,9 @@ func resolveCases() []resolveCase {
 		{
 			reason: "a missing Secret is told", ref: direct, presence: service.Missing, want: "db",
 			err: &service.Unavailable{
-				Reason:  service.ReasonSecretNotFound,
-				Message: `Secret "db" does not exist in this namespace; create it, or correct spec.service.name`,
+				Reason: service.ReasonSecretNotFound,
+				Message: `Secret "db" does not exist in this namespace, or is of a type that may not be bound; ` +
+					`create it, or correct spec.service.name`,
 			},
 		},
 		{

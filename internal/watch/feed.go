@@ -148,7 +148,7 @@ func (f *feed) again() {
 
 // locate finds the kind's resource and whether it may be watched. An error that is not a *KindError is passing.
 func (f *feed) locate(ctx context.Context) (schema.GroupVersionResource, error) {
-	resource, namespaced, err := f.discover()
+	resource, namespaced, err := Locate(f.clients.Discovery, f.kind)
 	if err != nil {
 		return resource, err
 	}
@@ -167,19 +167,26 @@ func (f *feed) locate(ctx context.Context) (schema.GroupVersionResource, error) 
 	return resource, nil
 }
 
-func (f *feed) discover() (resource schema.GroupVersionResource, namespaced bool, err error) {
-	list, err := f.clients.Discovery.ServerResourcesForGroupVersion(f.kind.GroupVersion().String())
+// Lister tells what resources the API server serves.
+type Lister interface {
+	ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error)
+}
+
+// Locate finds the resource of a kind, and whether its objects have a namespace. The error is a *KindError where there is
+// no such kind.
+func Locate(served Lister, kind schema.GroupVersionKind) (resource schema.GroupVersionResource, namespaced bool, err error) {
+	list, err := served.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil && !apierrors.IsNotFound(err) {
-		return resource, false, fmt.Errorf("asking for the resources of %s: %w", f.kind.GroupVersion(), err)
+		return resource, false, fmt.Errorf("asking for the resources of %s: %w", kind.GroupVersion(), err)
 	}
 	if err == nil {
 		for _, r := range list.APIResources {
-			if r.Kind == f.kind.Kind && !isSubresource(r.Name) {
-				return f.kind.GroupVersion().WithResource(r.Name), r.Namespaced, nil
+			if r.Kind == kind.Kind && !isSubresource(r.Name) {
+				return kind.GroupVersion().WithResource(r.Name), r.Namespaced, nil
 			}
 		}
 	}
-	return resource, false, &KindError{Kind: f.kind, Fault: NoSuchKind}
+	return resource, false, &KindError{Kind: kind, Fault: NoSuchKind}
 }
 
 func isSubresource(name string) bool { return strings.Contains(name, "/") }

@@ -28,6 +28,8 @@ type Clients struct {
 	Discovery discovery.ServerResourcesInterface
 	// Access tells what Bowline may watch.
 	Access authorizationclient.SelfSubjectAccessReviewInterface
+	// AllowedSecretTypes are those of service.PlatformSecretTypes whose Secrets are looked at all the same.
+	AllowedSecretTypes []string
 }
 
 // Sink is told what a change concerns. Its methods must not block.

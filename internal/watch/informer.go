@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,7 @@ import (
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/service"
 	"github.com/bowline-dev/bowline/projection"
 )
 
@@ -36,7 +38,7 @@ func (h *Hub) open(f *feed, resource schema.GroupVersionResource) (cache.SharedI
 	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, uidIndex: projectedUIDs}
 	if f.kind == binding.SecretKind {
 		informer := metadatainformer.NewFilteredMetadataInformer(
-			h.clients.Metadata, resource, metav1.NamespaceAll, 0, indexers, nil).Informer()
+			h.clients.Metadata, resource, metav1.NamespaceAll, 0, indexers, exceptTypes(h.clients.AllowedSecretTypes)).Informer()
 		return informer, prepare(informer, trimMetadata, h.secretHandler())
 	}
 	h.mu.Lock()
@@ -46,6 +48,19 @@ func (h *Hub) open(f *feed, resource schema.GroupVersionResource) (cache.SharedI
 		h.clients.Dynamic, resource, metav1.NamespaceAll, 0, indexers, nil).Informer()
 	trim := func(object any) (any, error) { return h.trim(f.kind, resource, object), nil }
 	return informer, prepare(informer, trim, h.objectHandler(f.kind))
+}
+
+// exceptTypes leaves out the Secrets that may not be bound. The API server does it: the type of a Secret is not part of its
+// metadata, so nobody else could.
+func exceptTypes(allowed []string) func(*metav1.ListOptions) {
+	var except []fields.Selector
+	for _, refused := range service.PlatformSecretTypes() {
+		if !slices.Contains(allowed, refused) {
+			except = append(except, fields.OneTermNotEqualSelector("type", refused))
+		}
+	}
+	selector := fields.AndSelectors(except...).String()
+	return func(options *metav1.ListOptions) { options.FieldSelector = selector }
 }
 
 func prepare(informer cache.SharedIndexInformer, trim cache.TransformFunc, handler cache.ResourceEventHandler) error {

@@ -1,0 +1,136 @@
+package authority
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+)
+
+// Verbs that a person needs.
+const (
+	verbService  = "get"
+	verbWorkload = "update"
+)
+
+// Reviews asks the API server what a person may do.
+type Reviews interface {
+	Create(
+		ctx context.Context, review *authorizationv1.SubjectAccessReview, opts metav1.CreateOptions,
+	) (*authorizationv1.SubjectAccessReview, error)
+}
+
+// Reviewer reviews who asks for a binding.
+type Reviewer struct {
+	reviews Reviews
+	kinds   *kinds
+}
+
+// New returns a reviewer that asks through reviews and finds the resources of kinds through resources.
+func New(reviews Reviews, resources Resources, now func() time.Time) *Reviewer {
+	return &Reviewer{reviews: reviews, kinds: &kinds{resources: resources, now: now, lists: map[string]listed{}}}
+}
+
+// Request is a wish for a binding.
+type Request struct {
+	// User makes the request.
+	User authenticationv1.UserInfo
+	// Namespace of the binding.
+	Namespace string
+	// Spec of the binding. It MUST be valid.
+	Spec *bindingv1.ServiceBindingSpec
+}
+
+// Findings is what stands against a request; nothing when both are empty.
+type Findings struct {
+	// Unfit are references to kinds that nobody may bind, since their objects have no namespace.
+	Unfit field.ErrorList
+	// Lacking are the permissions that the user does not have, the service's first.
+	Lacking []Permission
+}
+
+// Review finds out what stands against a request. An error means that this could not be found out.
+func (r *Reviewer) Review(ctx context.Context, request Request) (Findings, error) {
+	var findings Findings
+	for _, reference := range references(request.Spec) {
+		resource, clusterScoped, err := r.kinds.locate(reference.kind)
+		if err != nil {
+			return Findings{}, fmt.Errorf("reviewing %s: %w", reference.at, err)
+		}
+		if clusterScoped {
+			findings.Unfit = append(findings.Unfit, unfit(reference))
+			continue
+		}
+		p := Permission{
+			Field: reference.at.String(), Verb: reference.verb, Resource: resource, Namespace: request.Namespace, Name: reference.name,
+		}
+		allowed, err := r.allowed(ctx, request.User, p)
+		if err != nil {
+			return Findings{}, fmt.Errorf("reviewing %s: asking whether user %q may %s: %w", reference.at, request.User.Username, p, err)
+		}
+		if !allowed {
+			findings.Lacking = append(findings.Lacking, p)
+		}
+	}
+	return findings, nil
+}
+
+// allowed asks the API server, telling it all that it told of the user. Only a plain yes is one.
+func (r *Reviewer) allowed(ctx context.Context, user authenticationv1.UserInfo, p Permission) (bool, error) {
+	extra := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
+	for key, value := range user.Extra {
+		extra[key] = authorizationv1.ExtraValue(value)
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra, ResourceAttributes: p.attributes(),
+	}}
+	answer, err := r.reviews.Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, err //nolint:wrapcheck // wrapped by the caller, who knows what was asked
+	}
+	return answer.Status.Allowed && !answer.Status.Denied, nil
+}
+
+// reference is one thing that a binding refers to, with what that takes.
+type reference struct {
+	at   *field.Path
+	kind schema.GroupVersionKind
+	name string
+	verb string
+}
+
+// references returns what a binding refers to. A reference that is of no kind is left out: nothing can follow it until the
+// spec is changed, and then it is asked about.
+func references(spec *bindingv1.ServiceBindingSpec) []reference {
+	at := field.NewPath("spec")
+	both := []reference{
+		{
+			at: at.Child("service"), name: spec.Service.Name, verb: verbService,
+			kind: schema.FromAPIVersionAndKind(spec.Service.APIVersion, spec.Service.Kind),
+		},
+		{
+			at: at.Child("workload"), name: spec.Workload.Name, verb: verbWorkload,
+			kind: schema.FromAPIVersionAndKind(spec.Workload.APIVersion, spec.Workload.Kind),
+		},
+	}
+	var found []reference
+	for _, r := range both {
+		if r.kind.Version != "" && r.kind.Kind != "" {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func unfit(r reference) *field.Error {
+	return field.Forbidden(r.at.Child("kind"), fmt.Sprintf(
+		"%s of %s is cluster-scoped and can be neither service nor workload; refer to a namespaced kind",
+		r.kind.Kind, r.kind.GroupVersion()))
+}
