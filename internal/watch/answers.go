@@ -117,7 +117,7 @@ func (h *Hub) Workload(key WorkloadKey) (w Workload, ok bool, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	kind, objects, err := h.preferred(key.Kind)
-	if err != nil || objects == nil {
+	if err != nil {
 		return Workload{}, false, err
 	}
 	item, ok, err := objects.GetByKey(key.Namespace + "/" + key.Name)
@@ -220,9 +220,10 @@ func (h *Hub) Resource(kind schema.GroupVersionKind) (resource schema.GroupVersi
 }
 
 // preferred returns the version in which workloads of a kind are read and written, the most stable of those that bindings
-// name and the API server serves, and the objects; none for a kind that no binding names. That one binding names a
-// version that is not served is no matter to the others.
+// name and the API server serves, and the objects. That one binding names a version that is not served is no matter to the
+// others. The error is ErrStarting, also for a kind that no binding names, or a *KindError.
 func (h *Hub) preferred(kind schema.GroupKind) (best schema.GroupVersionKind, objects cache.Indexer, err error) {
+	err = ErrStarting
 	for _, candidate := range h.index.versions(kind) {
 		objects, err = h.objects(candidate)
 		if _, unavailable := errors.AsType[*KindError](err); !unavailable {
