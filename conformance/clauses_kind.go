@@ -169,6 +169,7 @@ spec:
     metadata: {labels: {app: orders}}
     spec:
       terminationGracePeriodSeconds: 0
+      automountServiceAccountToken: false
       containers:
       - name: main
         image: IMAGE
@@ -249,10 +250,10 @@ var nodeClauses = []Clause{
 		Text:      "once unbound, a process of the workload finds nothing of the binding",
 		Manifests: secretManifest + bindingManifest,
 		Test: func(t *T) {
-			t.runs(probing(`test -n "$(ls -d /bindings/db 2>/dev/null)" || test -f /tmp/never`))
+			t.runs(probing(`test -f "$SERVICE_BINDING_ROOT/db/type"`))
 			t.unbind("db")
 			t.patchJSON(deployment, `[{"op":"replace","path":"/spec/template/spec/containers/0/readinessProbe/exec/command/2",`+
-				`"value":"test ! -e /bindings/db"}]`)
+				`"value":"test ! -e \"${SERVICE_BINDING_ROOT:-/bindings}/db\""}]`)
 			t.runs("")
 		},
 	},

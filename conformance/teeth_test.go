@@ -16,7 +16,6 @@ import (
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/conformance"
-	"github.com/bowline-dev/bowline/internal/install"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
 )
 
@@ -35,13 +34,13 @@ func TestClausesHaveTeeth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := install.Apply(t.Context(), config, install.Options{External: true}, func(string) {}); err != nil {
+	if err := installBowline(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- lie(ctx, config) }()
-	report, err := conformance.Run(t.Context(), config, conformance.Options{Parallel: 64, Timeout: 5 * time.Second})
+	report, err := conformance.Run(t.Context(), config, conformance.Options{Parallel: 64, Timeout: 8 * time.Second})
 	stop()
 	if lied := <-done; err != nil || lied != nil {
 		t.Fatal(err, lied)
