@@ -97,6 +97,8 @@ var reconcilerClauses = []Clause{
 		Manifests: secretManifest + rooted + bindingManifest + swap(bindingManifest, "{name: db}", "{name: db2}"),
 		Test: func(t *T) {
 			t.ready("db", "db2")
+			t.holds(deployment, "main", "/custom/root/db", entries)
+			t.holds(deployment, "main", "/custom/root/db2", entries)
 			t.sees(deployment, "main", "has its own root", rootIs("/custom/root"))
 			t.unbind("db")
 			t.unbind("db2")

@@ -40,7 +40,7 @@ func TestClausesHaveTeeth(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- lie(ctx, config) }()
-	report, err := conformance.Run(t.Context(), config, conformance.Options{Parallel: 64, Timeout: 5 * time.Second})
+	report, err := conformance.Run(t.Context(), config, conformance.Options{Parallel: 64, Timeout: 8 * time.Second})
 	stop()
 	if lied := <-done; err != nil || lied != nil {
 		t.Fatal(err, lied)
