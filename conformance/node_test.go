@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/bowline-dev/bowline/conformance"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
@@ -65,16 +66,24 @@ type standIn struct {
 
 const standInName = "stand-in"
 
-// join registers the node.
+// join registers the node. The control plane's own controllers write to a new node too, so a conflict is tried again.
 func (s *standIn) join(ctx context.Context) error {
-	object, err := s.clients.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: standInName}}, metav1.CreateOptions{})
-	if err != nil {
+	nodes := s.clients.CoreV1().Nodes()
+	if _, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: standInName}}, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating the node: %w", err)
 	}
-	object.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "StandIn", LastHeartbeatTime: metav1.Now(),
-	}}
-	if _, err := s.clients.CoreV1().Nodes().UpdateStatus(ctx, object, metav1.UpdateOptions{}); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		object, err := nodes.Get(ctx, standInName, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("reading the node: %w", err)
+		}
+		object.Status.Conditions = []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "StandIn", LastHeartbeatTime: metav1.Now(),
+		}}
+		_, err = nodes.UpdateStatus(ctx, object, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("writing the node's status: %w", err)
 	}
 	return nil
