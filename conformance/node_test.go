@@ -43,7 +43,9 @@ func TestNodeClauses(t *testing.T) {
 	if err := standIn.join(ctx); err != nil {
 		t.Fatal(err)
 	}
-	go standIn.run(ctx)
+	over := make(chan struct{})
+	go func() { defer close(over); standIn.run(ctx) }()
+	defer func() { stop(); <-over }() // it writes into the test's folder
 	report, err := conformance.Run(ctx, config, conformance.Options{Run: regexp.MustCompile("^node-")})
 	if err != nil {
 		t.Fatal(err)
