@@ -27,7 +27,7 @@ FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## Say what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 .PHONY: demo
 demo: build example ## See a workload bound to a real service, and unbound again
@@ -52,6 +52,10 @@ verify: ## Check that generated files are current and modules tidy
 .PHONY: bench
 bench: build ## Measure N bindings (N=500) against the floor
 	$(GO) run ./test/bench -n $(N)
+
+.PHONY: bench-fairness
+bench-fairness: build ## Measure what a small tenant waits beside one of N bindings (N=10000)
+	$(GO) run ./test/bench -fairness -n $(if $(filter command line environment,$(origin N)),$(N),10000)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (10s)

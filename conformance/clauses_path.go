@@ -139,16 +139,92 @@ var pathClauses = []Clause{
 	},
 	{
 		Name: "path-through-text", SpecRef: "Ready Condition Status", Level: Must,
-		Text: "a path that leads through a text cannot be followed: Ready is False, and the workload stays as it is",
+		Text: "a path that leads through a text cannot be followed: Ready is False and says why, and the workload stays as it is",
 		Manifests: of("Textual", secretManifest+swap(mappingManifest, ".spec.disks", ".spec.title.disks")+
 			mappedManifest),
-		Test: func(t *T) {
-			before := t.template(formed("Textual"))
-			t.Apply(of("Textual", mappedBinding))
-			t.unready("db")
-			t.restored(formed("Textual"), before)
-		},
+		Test: func(t *T) { testThrough(t, "Textual") },
 	},
+	{
+		Name: "path-through-number", SpecRef: "Ready Condition Status", Level: Must,
+		Text: "a path that leads through a number cannot be followed: Ready is False and says why, and the workload stays as it is",
+		Manifests: of("Numeral", secretManifest+swap(mappingManifest, ".spec.disks", ".spec.size.disks")+
+			swap(mappedManifest, "  title: a workload\n", "  size: 3\n")),
+		Test: func(t *T) { testThrough(t, "Numeral") },
+	},
+	{
+		Name: "path-deep", SpecRef: "Workload Resource Mapping", Level: Must,
+		Text: "each match of a path is bound through nested lists and maps, quoted keys with dots and filters; parents that are " +
+			"missing or null lead nowhere and are left as they are",
+		Manifests: of("Crewmate", secretManifest+crewsMapping+crewsManifest),
+		Test:      testDeepPath,
+	},
+}
+
+// crewsManifest is a workload whose containers are deep in lists and maps, beside places that lack what is on the way.
+const crewsManifest = `
+---
+apiVersion: workloads.conformance.test/v1
+kind: KIND
+metadata: {name: w}
+spec:
+  crews.example.com/all:
+  - members: null
+  - {}
+  - null
+  - members:
+      deck: [{title: a, role.name: app}, {title: b, role.name: tool}, {title: c}, null]
+      engine: null
+      galley: []
+  - members: {deck: [{title: d, role.name: app, config: null}]}
+`
+
+// crewsMapping takes those whose role is app. All is quoted: the keys have dots in them.
+const crewsMapping = `
+---
+apiVersion: servicebinding.io/v1
+kind: ClusterWorkloadResourceMapping
+metadata: {name: KINDs.workloads.conformance.test}
+spec:
+  versions:
+  - version: "*"
+    annotations: .spec['pod.meta']
+    volumes: .spec['disks.all']
+    containers:
+    - path: ".spec['crews.example.com/all'][*].members.*[?(@['role.name']=='app')]"
+      name: .title
+      env: .config['variables.all']
+      volumeMounts: .config['mounts.all']
+`
+
+func testDeepPath(t *T) {
+	w := invented("crewmates", "w", shape{
+		annotations: "spec/pod.meta", volumes: "spec/disks.all", containers: []string{"spec/crews.example.com~all/*/members/*/*"},
+		name: "title", env: "config/variables.all", mounts: "config/mounts.all",
+	})
+	before := t.template(w)
+	t.Apply(of("Crewmate", mappedBinding))
+	t.ready("db")
+	for _, name := range []string{"a", "d"} {
+		t.holds(w, name, "/bindings/db", mappedEntries)
+		t.variable(w, name, "DB_HOST", entries["host"])
+	}
+	for _, name := range []string{"b", "c"} {
+		t.unbound(w, name, "db")
+	}
+	t.unbind("db")
+	t.restored(w, before)
+}
+
+// testThrough maps volumes through something that has no fields, and sees that nothing comes of it but a condition that
+// says so.
+func testThrough(t *T, kind string) {
+	w := formed(kind)
+	before := t.template(w)
+	t.Apply(of(kind, mappedBinding))
+	if ready := t.unready("db"); ready.Message == "" {
+		t.Fatalf("Ready has no message")
+	}
+	t.restored(w, before)
 }
 
 func testFullPath(t *T) {

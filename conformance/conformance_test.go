@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2/textlogger"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/bowline-dev/bowline/conformance"
 	"github.com/bowline-dev/bowline/internal/admission"
@@ -23,25 +22,7 @@ import (
 var (
 	update = flag.Bool("update", false, "write docs/reference/conformance.md anew")
 	only   = flag.String("clauses", "", "run the clauses whose names match only")
-	// admin is the administrator of this package's control plane, where Bowline runs.
-	admin *rest.Config //nolint:gochecknoglobals // set once, by TestMain
 )
-
-func TestMain(m *testing.M) {
-	log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
-	ctrl.SetLogger(log)
-	planetest.Main(m, func(c *rest.Config) {
-		admin = c
-		if err := installBowline(context.Background(), c); err != nil {
-			panic(err)
-		}
-		go func() {
-			if err := runBowline(context.Background(), c); err != nil {
-				panic(err)
-			}
-		}()
-	}, planetest.WithControllerManager())
-}
 
 func installBowline(ctx context.Context, c *rest.Config) error {
 	return install.Apply(ctx, c, install.Options{External: true}, func(string) {}) //nolint:wrapcheck // shown as it is
@@ -65,7 +46,7 @@ func runBowline(ctx context.Context, c *rest.Config) error {
 		Hosts:          []string{"127.0.0.1", "localhost"},
 		CreateWebhooks: true,
 		Gather:         controller.DefaultGather,
-		// One test of this package runs a second one beside it, for a control plane of its own.
+		// Several tests of this package run one, each for a control plane of its own.
 		SkipNameValidation: true,
 		Log:                textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr))),
 	})
@@ -74,7 +55,13 @@ func runBowline(ctx context.Context, c *rest.Config) error {
 // TestBowlineConforms runs every clause against Bowline, each as a test of its own name. None may fail, and none may be
 // left out but those that need a node.
 func TestBowlineConforms(t *testing.T) {
-	report, err := conformance.Run(t.Context(), admin, conformance.Options{Run: regexp.MustCompile(*only)})
+	// Each test starts the control plane that it needs: those that look at the clauses alone run where there is none.
+	config, err := planetest.Start(t, planetest.WithControllerManager()).RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startBowline(t.Context(), t, config)
+	report, err := conformance.Run(t.Context(), config, conformance.Options{Run: regexp.MustCompile(*only)})
 	if err != nil {
 		t.Fatal(err)
 	}

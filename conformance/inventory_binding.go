@@ -99,7 +99,7 @@ var inventoryOfBinding = []section{
 		{Line: 395, Level: Must, Text: "True when completed", Clauses: []string{"ready-true"}},
 		{Line: 397, Level: Must, Text: "False when it cannot be", Clauses: []string{
 			"ready-false-no-service", "ready-false-no-secret", "ready-false-no-workload", "ready-false-no-kind",
-			"ready-false-service-lost", "path-through-text", "kind-job-tells-the-truth",
+			"ready-false-service-lost", "path-through-text", "path-through-number", "kind-job-tells-the-truth",
 		}},
 		{Line: 401, Level: Should, Text: "Unknown otherwise", Clauses: []string{"ready-unknown-meanwhile"}},
 	}},

@@ -24,7 +24,7 @@ var inventoryOfMapping = []section{
 		{Line: 461, Level: May, Text: "where volumes are", Clauses: []string{"mapping-volumes"}},
 		{Line: 464, Level: Must, Text: "the default of that", Clauses: []string{"mapping-default-volumes"}},
 		{Line: 468, Level: Must, Text: "a container mapping has a path", Clauses: []string{"mapping-container-needs-path"}},
-		{Line: 469, Level: Must, Text: "each match is treated alike", Clauses: []string{"mapping-each-match", "mapping-no-match"}},
+		{Line: 469, Level: Must, Text: "each match is treated alike", Clauses: []string{"mapping-each-match", "path-deep", "mapping-no-match"}},
 		{Line: 470, Level: May, Text: "where a container's name is", Clauses: []string{"mapping-name-limits-containers"}},
 		{Line: 472, Level: May, Text: "where a container's variables are", Clauses: []string{"mapping-is-used", "mapping-containers"}},
 		{Line: 475, Level: Must, Text: "the default of that", Clauses: []string{"mapping-default-env"}},

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2/textlogger"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/bowline-dev/bowline/conformance"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
@@ -183,6 +185,7 @@ func (s *standIn) plan(ctx context.Context, pod *corev1.Pod) (*node.Plan, error)
 // startBowline installs Bowline into a control plane and runs it until the context ends.
 func startBowline(ctx context.Context, t *testing.T, config *rest.Config) {
 	t.Helper()
+	ctrl.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr))))
 	if err := installBowline(ctx, config); err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,37 @@ func checkPage(t *testing.T, report conformance.Report) {
 	}
 }
 
+// TestPageIsCurrent sees, without running a clause, that the page names every clause and requirement as they are now, and
+// claims no other results than those that it shows. That these are true is for TestBowlineConforms to see.
+func TestPageIsCurrent(t *testing.T) {
+	t.Parallel()
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{}
+	for line := range strings.Lines(string(got)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if name, ok := strings.CutPrefix(cells[0], "| `"); ok && len(cells) > 1 {
+			shown[strings.Trim(name, "`")] = strings.TrimSuffix(cells[len(cells)-1], " |")
+		}
+	}
+	var report conformance.Report
+	for _, c := range conformance.Clauses() {
+		r := conformance.Result{Clause: c.Name, SpecRef: c.SpecRef, Level: c.Level, Text: c.Text, Outcome: conformance.Outcome(shown[c.Name])}
+		if shown[c.Name] == "needs a node" {
+			r.Outcome = conformance.NotRun
+		}
+		if (r.Outcome == conformance.NotRun) != c.NeedsNode {
+			t.Errorf("clause %s: the page says %q", c.Name, shown[c.Name])
+		}
+		report.Results = append(report.Results, r)
+	}
+	if diff := cmp.Diff(pageOf(report), string(got)); diff != "" {
+		t.Errorf("%s is not current; run: go test ./conformance -run TestBowlineConforms -update (-want +got):\n%s", page, diff)
+	}
+}
+
 func pageOf(report conformance.Report) string {
 	var out strings.Builder
 	verdict := fmt.Sprintf("Bowline: %d of %d clauses passed, %d failed, %d need a node.",

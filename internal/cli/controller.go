@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -20,13 +18,6 @@ import (
 	"github.com/bowline-dev/bowline/internal/admission"
 	"github.com/bowline-dev/bowline/internal/controller"
 	"github.com/bowline-dev/bowline/internal/install"
-	"github.com/bowline-dev/bowline/internal/service"
-)
-
-// Values of --authorize.
-const (
-	authorizeEnforce = "enforce"
-	authorizeWarn    = "warn"
 )
 
 // controllerFlags are the flags of the controller.
@@ -35,7 +26,7 @@ type controllerFlags struct {
 	options        controller.Options
 	webhookURL     string
 	webhookService string
-	authorize      string
+	policy         policy
 	verbosity      int
 }
 
@@ -64,11 +55,7 @@ what the installed Deployment runs. It reads no Secret but the one that holds it
 	flags.IntVar(&o.Workers, "workers", controller.DefaultWorkers, "how many workloads, and how many bindings, are reconciled at a time")
 	flags.DurationVar(&o.Gather, "gather", controller.DefaultGather,
 		"how long a workload waits for further bindings before it is changed, so that bindings applied together cause one rollout")
-	flags.StringVar(&f.authorize, "authorize", authorizeEnforce,
-		"what becomes of a binding whose author may not get its service or update its workload: enforce refuses it, warn only warns")
-	flags.StringArrayVar(&o.AllowedSecretTypes, "allow-secret-type", nil,
-		"a type of Secret with credentials of the platform that may be bound all the same, such as "+
-			service.PlatformSecretTypes()[3]+"; may be repeated (default: none)")
+	f.policy.bind(flags)
 	flags.IntVarP(&f.verbosity, "verbosity", "v", 0, "1 tells more")
 	return cmd
 }
@@ -76,9 +63,10 @@ what the installed Deployment runs. It reads no Secret but the one that holds it
 func (f *controllerFlags) run(ctx context.Context, streams Streams) error {
 	log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(f.verbosity), textlogger.Output(streams.Err)))
 	setLogger(log)
-	if err := f.check(); err != nil {
+	if err := f.policy.check("bowline controller"); err != nil {
 		return err
 	}
+	f.options.WarnOnly, f.options.AllowedSecretTypes = f.policy.warnOnly(), f.policy.allowedSecretTypes
 	config, err := f.cluster.config()
 	if err != nil {
 		return err
@@ -100,28 +88,6 @@ func (f *controllerFlags) run(ctx context.Context, streams Streams) error {
 func setLogger(log logr.Logger) {
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-}
-
-// check sees that flags with few values have one of them. A type that is spelt wrongly would allow nothing, silently.
-func (f *controllerFlags) check() error {
-	f.options.WarnOnly = f.authorize == authorizeWarn
-	if !f.options.WarnOnly && f.authorize != authorizeEnforce {
-		return &usageError{
-			err:     fmt.Errorf("--authorize %q is neither %s nor %s", f.authorize, authorizeEnforce, authorizeWarn),
-			command: "bowline controller",
-		}
-	}
-	known := service.PlatformSecretTypes()
-	for _, allowed := range f.options.AllowedSecretTypes {
-		if !slices.Contains(known, allowed) {
-			return &usageError{
-				err: fmt.Errorf("--allow-secret-type %q is none of the types that need it, which are %s",
-					allowed, strings.Join(known, ", ")),
-				command: "bowline controller",
-			}
-		}
-	}
-	return nil
 }
 
 // reach works out how the API server reaches admission, and for which names its certificate is made.

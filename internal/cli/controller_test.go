@@ -16,11 +16,12 @@ func TestControllerFlagsWithFewValues(t *testing.T) {
 		{"a mode that does not exist must not pass for one that refuses", "--authorize=maybe", `--authorize "maybe"`},
 		{"a type that is spelt wrongly would allow nothing", "--allow-secret-type=dockerconfigjson", "kubernetes.io/dockerconfigjson"},
 	} {
-		var out, errs bytes.Buffer
-		code := cli.Main([]string{"controller", "--kubeconfig", "testdata/nothing", test.argument},
-			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-		if code != 2 || !strings.Contains(errs.String(), test.want) {
-			t.Errorf("%s: exit code %d, want 2 and a word about %s: %s", test.reason, code, test.want, errs.String())
+		for _, command := range [][]string{{"controller", "--kubeconfig", "testdata/nothing"}, {"up", "--dir", t.TempDir()}} {
+			var out, errs bytes.Buffer
+			code := cli.Main(append(command, test.argument), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+			if code != 2 || !strings.Contains(errs.String(), test.want) {
+				t.Errorf("%s: %s: exit code %d, want 2 and a word about %s: %s", command[0], test.reason, code, test.want, errs.String())
+			}
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (l *local) down(ctx context.Context, streams Streams, wipe bool) error {
 	if !wipe {
 		return nil
 	}
-	for _, name := range []string{portsFile, linksDir} {
+	for _, name := range []string{portsFile, policyFile, linksDir} {
 		if err := os.RemoveAll(filepath.Join(plane.Dir(), name)); err != nil {
 			return wrap(err, "removing what belongs to the controller")
 		}

@@ -34,8 +34,9 @@ const (
 
 // local are the flags of up and down.
 type local struct {
-	dir  string
-	port int
+	dir    string
+	port   int
+	policy policy
 }
 
 func (l *local) bind(cmd *cobra.Command) {
@@ -67,6 +68,9 @@ controller. All of it lives in the data directory and goes on when this command 
 There is no node: workloads are kept and changed, but no pod runs.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := l.policy.check("bowline up"); err != nil {
+				return err
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), upTimeout)
 			defer cancel()
 			return l.up(ctx, streams, audit)
@@ -75,6 +79,7 @@ There is no node: workloads are kept and changed, but no pod runs.`,
 	l.bind(cmd)
 	cmd.Flags().IntVar(&l.port, "port", 0, "port of the API server (default: the last one used, or a free one)")
 	cmd.Flags().BoolVar(&audit, "audit-log", false, "let the API server log every request")
+	l.policy.bind(cmd.Flags())
 	return cmd
 }
 
@@ -90,6 +95,9 @@ func (l *local) up(ctx context.Context, streams Streams, audit bool) error {
 	if err != nil {
 		return wrap(err, "reading the kubeconfig")
 	}
+	if err := l.policy.prevail(ctx, plane); err != nil {
+		return err
+	}
 	if !plane.Accompanied(controllerName) {
 		tell("installing Bowline")
 		if err := install.Apply(ctx, config, install.Options{External: true}, func(string) {}); err != nil {
@@ -97,7 +105,7 @@ func (l *local) up(ctx context.Context, streams Streams, audit bool) error {
 		}
 		tell("starting the controller")
 	}
-	if err := accompany(ctx, plane); err != nil {
+	if err := accompany(ctx, plane, l.policy.arguments()); err != nil {
 		return wrap(err, "starting the controller")
 	}
 	tell("ready")
@@ -136,8 +144,8 @@ type controllerPorts struct {
 	Metrics int `json:"metrics"`
 }
 
-// accompany runs the controller beside the control plane.
-func accompany(ctx context.Context, plane *localplane.Plane) error {
+// accompany runs the controller beside the control plane, with further arguments.
+func accompany(ctx context.Context, plane *localplane.Plane, further []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
@@ -149,12 +157,12 @@ func accompany(ctx context.Context, plane *localplane.Plane) error {
 	_, err = plane.Accompany(ctx, localplane.Companion{
 		Name: controllerName,
 		Path: self,
-		Args: []string{
+		Args: append([]string{
 			"controller", "--kubeconfig", plane.Kubeconfig(), "--as", controllerUser, "--leader-elect=false",
 			"--metrics-address", loopback(ports.Metrics), "--probe-address", loopback(ports.Probe),
 			"--webhook-host", "127.0.0.1", "--webhook-port", strconv.Itoa(ports.Webhook),
 			"--webhook-url", "https://" + loopback(ports.Webhook),
-		},
+		}, further...),
 		Ready: func(ctx context.Context) error { return probe(ctx, "http://"+loopback(ports.Probe)+"/readyz") },
 	})
 	return err //nolint:wrapcheck // it says all

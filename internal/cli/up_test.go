@@ -278,6 +278,7 @@ func TestUpAndDown(t *testing.T) {
 	m.bound("/bindings/orders-db")
 
 	checkSecondUp(t, m, pids)
+	pids = checkPolicy(t, m, pids)
 	pids = checkDeathOfController(t, m, pids)
 	pids = checkDeathOfAll(t, m, pids)
 	checkOtherPort(t, m, pids)
@@ -309,6 +310,36 @@ func checkSecondUp(t *testing.T, m *machine, pids map[string]int) {
 			t.Errorf("a second up is %s what is there:\n%s", step, again.err)
 		}
 	}
+}
+
+// checkPolicy sees that the controller runs with the flags of the last up, and is left alone when they are the same.
+func checkPolicy(t *testing.T, m *machine, pids map[string]int) map[string]int {
+	t.Helper()
+	flags := []string{"--authorize=warn", "--allow-secret-type=kubernetes.io/dockercfg", "--allow-secret-type=bootstrap.kubernetes.io/token"}
+	m.must(append([]string{"up"}, flags...)...)
+	now := m.recorded()
+	if now[controllerName] == pids[controllerName] {
+		t.Error("the controller was not started again with other flags")
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", now[controllerName]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments := strings.Split(string(line), "\x00")
+	for _, flag := range flags {
+		if !slices.Contains(arguments, flag) {
+			t.Errorf("the controller runs without %s: %s", flag, arguments)
+		}
+	}
+	m.must("up", flags[2], flags[1], flags[0])
+	if again := m.recorded(); again[controllerName] != now[controllerName] {
+		t.Error("the controller was started again with the same flags")
+	}
+	m.must("up")
+	if back := m.recorded(); back[controllerName] == now[controllerName] {
+		t.Error("the controller goes on with flags that the last up did not give")
+	}
+	return m.recorded()
 }
 
 func checkDeathOfController(t *testing.T, m *machine, pids map[string]int) map[string]int {

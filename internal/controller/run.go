@@ -269,12 +269,14 @@ func (p *parts) addReconcilers(mgr manager.Manager, options Options) error {
 	}
 	byWorkload, err := controller.NewTyped("workload", mgr, controller.TypedOptions[watch.WorkloadKey]{
 		Reconciler: workloads, MaxConcurrentReconciles: workers, RateLimiter: backoff[watch.WorkloadKey](),
+		NewQueue: newQueue(tenantOfWorkload),
 	})
 	if err != nil {
 		return fmt.Errorf("adding the reconciler of workloads: %w", err)
 	}
 	byBinding, err := controller.NewTyped("binding", mgr, controller.TypedOptions[types.NamespacedName]{
 		Reconciler: bindings, MaxConcurrentReconciles: workers, RateLimiter: backoff[types.NamespacedName](),
+		NewQueue: newQueue(tenantOfBinding),
 	})
 	if err != nil {
 		return fmt.Errorf("adding the reconciler of bindings: %w", err)

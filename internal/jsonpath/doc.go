@@ -16,7 +16,9 @@ const (
 	MaxLength = 1024
 	// MaxSteps is the number of steps an expression may have, those within filters and unions included.
 	MaxSteps = 64
-	// MaxVisits is the number of nodes that one evaluation may visit.
+	// MaxVisits is the number of nodes that one evaluation may visit. A key that is sorted counts as four nodes, a level of a
+	// place that is found as three, a member of a union as one at each node, and long texts as given below. So no evaluation
+	// allocates more than 1 MiB, which a test holds, or takes longer than 10 ms, which a benchmark shows.
 	MaxVisits = 50_000
 	// MaxMatches is the number of places that one evaluation may find.
 	MaxMatches = 1_000
@@ -24,4 +26,10 @@ const (
 	MaxDepth = 256
 	// maxNesting is the number of filters that may stand inside each other.
 	maxNesting = 4
+
+	// How many bytes of text count as one more node: of keys that are sorted, of places that are found, and of texts that
+	// are compared. A tree may be as large as the API server lets an object be, and most of it may be one text.
+	keyBytes   = 128
+	tokenBytes = 4
+	textBytes  = 512
 )

@@ -22,24 +22,32 @@ func (s filterStep) String() string {
 	return "[?(" + s.left.text + s.operator + s.right.text + ")]"
 }
 
-func (s filterStep) apply(e *evaluation, n *node, emit func(*node) error) error {
+func (s filterStep) apply(e *evaluation, n node, rest route) error {
 	list, ok := n.value.([]any)
 	if !ok {
 		return e.cannot(n, "elements to filter")
 	}
-	return (&node{value: list, parent: n.parent, token: n.token, depth: n.depth}).children(func(child *node) error {
+	n.definite = false
+	for i, element := range list {
+		child := e.index(n, i, element)
 		if err := e.visit(child); err != nil {
 			return err
 		}
 		holds, err := s.holds(e, child)
-		if err != nil || !holds {
+		if err != nil {
 			return err
 		}
-		return emit(child)
-	})
+		if !holds {
+			continue
+		}
+		if err := e.walk(child, rest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (s filterStep) holds(e *evaluation, element *node) (bool, error) {
+func (s filterStep) holds(e *evaluation, element node) (bool, error) {
 	left, err := s.left.value(e, element)
 	if err != nil || left == nil {
 		return false, err
@@ -51,7 +59,20 @@ func (s filterStep) holds(e *evaluation, element *node) (bool, error) {
 	if err != nil || right == nil {
 		return false, err
 	}
+	if err := e.spend(compared(left, right) / textBytes); err != nil {
+		return false, err
+	}
 	return compare(left, s.operator, right), nil
+}
+
+// compared is how many bytes a comparison looks at, at most.
+func compared(left, right any) int {
+	l, isText := left.(string)
+	r, areTexts := right.(string)
+	if !isText || !areTexts {
+		return 0
+	}
+	return min(len(l), len(r))
 }
 
 // several stands for the value of an operand whose path finds more than one: it exists, and compares with nothing.
@@ -60,28 +81,39 @@ type several struct{}
 // errEnough ends a walk early.
 var errEnough = errors.New("enough")
 
+// probe takes the value that an operand's path finds.
+type probe struct {
+	value any
+	count int
+}
+
+func (p *probe) found(n node) error {
+	if n.value == nil {
+		return nil
+	}
+	p.value = n.value
+	p.count++
+	if p.count > 1 {
+		return errEnough
+	}
+	return nil
+}
+
 // value of the operand: nil if there is none.
-func (o operand) value(e *evaluation, element *node) (any, error) {
+func (o operand) value(e *evaluation, element node) (any, error) {
 	if o.steps == nil {
 		return o.literal, nil
 	}
-	var value any
-	count := 0
-	err := e.walk(&node{value: element.value, depth: element.depth}, o.steps, func(n *node) error {
-		if n.value == nil {
-			return nil
-		}
-		value = n.value
-		count++
-		if count > 1 {
-			return errEnough
-		}
-		return nil
-	})
+	// A filter within this operand has a probe of its own; the parser sees that there are enough.
+	p := &e.probes[e.nesting]
+	*p = probe{}
+	e.nesting++
+	err := e.walk(node{value: element.value, depth: element.depth}, route{steps: o.steps, end: p})
+	e.nesting--
 	if errors.Is(err, errEnough) {
 		return several{}, nil
 	}
-	return value, err
+	return p.value, err
 }
 
 // compare holds only between values of one type: numbers, strings or booleans.

@@ -2,6 +2,7 @@ package jsonpath_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,6 +193,14 @@ func TestFindIsBounded(t *testing.T) {
 		"levels":  {"..b", deep, "levels"},
 		"filters": {"[?(@..x==1)]", wide, "nodes"},
 		"squared": {"..*..*..*..*..z", deepTree(12), "nodes"},
+		// What takes long without visiting many nodes counts too.
+		"texts":        {strings.Repeat("[0,0]", 10) + "[?(@.a<@.b)]", twoTexts(10, 1<<16), "nodes"},
+		"members":      {"[*][" + strings.Repeat("'x',", 60) + "'x']", wide[:299], ""},
+		"many members": {"[*].a[*][" + strings.Repeat("'x',", 59) + "'x']", []any{map[string]any{"a": objects(1000)}}, "nodes"},
+		"keys":         {"[*].*.a", []any{manyKeys(16_000)}, "nodes"},
+		"long keys":    {".*.a", map[string]any{strings.Repeat("k", 128*50_000): "x"}, "nodes"},
+		"long places":  {".a.*[*]", map[string]any{"a": map[string]any{strings.Repeat("k", 1<<14): objects(100)}}, "nodes"},
+		"deep places":  {strings.Repeat("[0]", 62) + "[*]", nested(62, objects(600)), "nodes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -210,6 +219,35 @@ func TestFindIsBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+func objects(n int) any {
+	list := make([]any, n)
+	for i := range list {
+		list[i] = map[string]any{}
+	}
+	return list
+}
+
+func manyKeys(n int) any {
+	object := map[string]any{}
+	for i := range n {
+		object[strconv.Itoa(i)] = nil
+	}
+	return object
+}
+
+func nested(levels int, end any) any {
+	for range levels {
+		end = []any{end}
+	}
+	return end
+}
+
+// twoTexts are an object of two long texts, deep in lists.
+func twoTexts(levels, size int) any {
+	text := strings.Repeat("x", size)
+	return nested(levels, []any{map[string]any{"a": text + "a", "b": text + "b"}})
 }
 
 func deepTree(levels int) any {

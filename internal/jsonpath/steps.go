@@ -2,16 +2,14 @@ package jsonpath
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// A step goes from one node to those it selects below it.
+// A step goes from one node to those it selects below it, and follows the rest of the way from each.
 type step interface {
 	fmt.Stringer
-	apply(e *evaluation, n *node, emit func(*node) error) error
+	apply(e *evaluation, n node, rest route) error
 }
 
 type (
@@ -25,23 +23,29 @@ type (
 
 func (s fieldStep) String() string { return fieldText(string(s)) }
 
-func (s fieldStep) apply(e *evaluation, n *node, emit func(*node) error) error {
+func (s fieldStep) apply(e *evaluation, n node, rest route) error {
 	object, ok := n.value.(map[string]any)
 	if !ok {
+		if !n.definite {
+			return nil
+		}
 		return e.cannot(n, "field "+strconv.Quote(string(s)))
 	}
 	value, ok := object[string(s)]
 	if !ok {
 		return nil
 	}
-	return emit(n.child(string(s), value, n.definite))
+	return e.walk(e.key(n, string(s), value), rest)
 }
 
 func (s indexStep) String() string { return "[" + strconv.Itoa(int(s)) + "]" }
 
-func (s indexStep) apply(e *evaluation, n *node, emit func(*node) error) error {
+func (s indexStep) apply(e *evaluation, n node, rest route) error {
 	list, ok := n.value.([]any)
 	if !ok {
+		if !n.definite {
+			return nil
+		}
 		return e.cannot(n, "element "+strconv.Itoa(int(s)))
 	}
 	i := int(s)
@@ -51,7 +55,7 @@ func (s indexStep) apply(e *evaluation, n *node, emit func(*node) error) error {
 	if i < 0 || i >= len(list) {
 		return nil
 	}
-	return emit(n.child(strconv.Itoa(i), list[i], n.definite))
+	return e.walk(e.index(n, i, list[i]), rest)
 }
 
 func (s sliceStep) String() string {
@@ -62,7 +66,7 @@ func (s sliceStep) String() string {
 	return text + "]"
 }
 
-func (s sliceStep) apply(e *evaluation, n *node, emit func(*node) error) error {
+func (s sliceStep) apply(e *evaluation, n node, rest route) error {
 	list, ok := n.value.([]any)
 	if !ok {
 		return e.cannot(n, "elements")
@@ -71,9 +75,10 @@ func (s sliceStep) apply(e *evaluation, n *node, emit func(*node) error) error {
 	if s.by != nil {
 		by = *s.by
 	}
+	n.definite = false
 	end := bound(s.end, len(list), len(list))
 	for i := bound(s.start, 0, len(list)); i < end; i += by {
-		if err := emit(n.child(strconv.Itoa(i), list[i], false)); err != nil {
+		if err := e.walk(e.index(n, i, list[i]), rest); err != nil {
 			return err
 		}
 	}
@@ -94,26 +99,25 @@ func bound(given *int, missing, length int) int {
 
 func (wildcardStep) String() string { return "[*]" }
 
-func (wildcardStep) apply(e *evaluation, n *node, emit func(*node) error) error {
+func (wildcardStep) apply(e *evaluation, n node, rest route) error {
 	if !isParent(n.value) {
 		return e.cannot(n, "elements")
 	}
-	return n.children(emit)
+	return e.children(n, func(child node) error { return e.walk(child, rest) })
 }
 
 func (recursiveStep) String() string { return ".." }
 
-func (s recursiveStep) apply(e *evaluation, n *node, emit func(*node) error) error {
-	loose := *n
-	loose.definite = false
-	if err := emit(&loose); err != nil {
+func (s recursiveStep) apply(e *evaluation, n node, rest route) error {
+	n.definite = false
+	if err := e.walk(n, rest); err != nil {
 		return err
 	}
-	return n.children(func(child *node) error {
+	return e.children(n, func(child node) error {
 		if err := e.visit(child); err != nil || !isParent(child.value) {
 			return err
 		}
-		return s.apply(e, child, emit)
+		return s.apply(e, child, rest)
 	})
 }
 
@@ -129,14 +133,16 @@ func (s unionStep) String() string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-func (s unionStep) apply(e *evaluation, n *node, emit func(*node) error) error {
+func (s unionStep) apply(e *evaluation, n node, rest route) error {
 	if !isParent(n.value) {
 		return e.cannot(n, "elements")
 	}
-	loose := *n
-	loose.definite = false
+	n.definite = false
 	for _, member := range s {
-		if err := member.apply(e, &loose, emit); err != nil {
+		if err := e.spend(1); err != nil {
+			return err
+		}
+		if err := member.apply(e, n, rest); err != nil {
 			return err
 		}
 	}
@@ -150,23 +156,4 @@ func isParent(value any) bool {
 	default:
 		return false
 	}
-}
-
-// children emits what lies directly below, lists in their order and objects in the order of their keys.
-func (n *node) children(emit func(*node) error) error {
-	switch value := n.value.(type) {
-	case []any:
-		for i, element := range value {
-			if err := emit(n.child(strconv.Itoa(i), element, false)); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if err := emit(n.child(key, value[key], false)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -5,6 +5,9 @@
 // every projection is checked. It refuses to judge: no time is too long, it fails only when something does not finish or
 // is wrong.
 //
+// With -fairness it measures instead how long a small tenant's bindings take alone, beside a hostile tenant, and beside a
+// large one.
+//
 // It runs from the root of the repository, after "make build". What follows "--" is handed on to the controller.
 package main
 
@@ -48,10 +51,16 @@ func main() {
 	flag.DurationVar(&set.Timeout, "timeout", 10*time.Minute, "how long one phase may take")
 	asJSON := flag.Bool("json", false, "write JSON")
 	only := flag.String("only", "", "measure one side only: bowline or floor")
+	fair := flag.Bool("fairness", false, "measure instead how long a small tenant waits beside a hostile and a large one, of -n bindings")
 	flag.Parse()
 	set.Arguments = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	err := bench(ctx, set, *only, writer(*asJSON))
+	var err error
+	if *fair {
+		err = runFairness(ctx, set, os.Stdout)
+	} else {
+		err = bench(ctx, set, *only, writer(*asJSON))
+	}
 	stop()
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "bench: %v\n", err)
