@@ -2,8 +2,8 @@
 // like, which libraries read which of them, and which producers emit which. It is one data file, read once, and the rules for
 // values. It never shows a value: not in an error either.
 //
-// What is listed was found in the sources of the libraries and producers. What is not listed is not wrong: the specification
-// leaves the entries of a type open.
+// It collects what is known, and is no measurement: the libraries and producers were not run, and may have changed since. What is
+// not listed is not wrong: the specification leaves the entries of a type open.
 package catalogue
 
 import (

@@ -23,7 +23,8 @@ What bindings of each type hold: their entries, how these are spelled, which lib
 made from the catalogue, ` + "`bindings/catalogue/catalogue.json`" + `: run ` + "`go test ./bindings/catalogue -run TestPage -update`" + ` after changing
 it. [The library](bindings.md) reads every spelling; [bowline check](check.md) says what is missing.
 
-What is not listed is not wrong: the specification leaves the entries of a type open.
+It collects what is known, and is no measurement: libraries and producers were not run, and may have changed since. What is not listed is
+not wrong: the specification leaves the entries of a type open.
 
 ## Well-known entries
 
