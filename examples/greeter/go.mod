@@ -3,6 +3,7 @@ module github.com/bowline-dev/bowline/examples/greeter
 go 1.26.0
 
 require (
+	github.com/bowline-dev/bowline v0.0.0-00010101000000-000000000000
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 )
@@ -19,3 +20,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )
+
+replace github.com/bowline-dev/bowline => ../..

@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bowline-dev/bowline/examples/greeter/internal/binding"
+	"github.com/bowline-dev/bowline/bindings"
 	"github.com/bowline-dev/bowline/examples/greeter/internal/greeting"
 	"github.com/bowline-dev/bowline/examples/greeter/internal/service"
 )
@@ -103,9 +103,22 @@ func greet(ctx context.Context, args []string, std streams) error {
 	}
 }
 
+// find reads the bindings, and takes the one of a NATS server.
+func find(std streams) (*greeting.Server, error) {
+	set, err := bindings.FromDir(std.getenv(bindings.RootVariable))
+	if err != nil {
+		return nil, fmt.Errorf("no binding of type %q: %w", serviceType, err)
+	}
+	bound, err := set.One(serviceType)
+	if err != nil {
+		return nil, fmt.Errorf("choosing a binding: %w", err)
+	}
+	return greeting.ServerOf(bound)
+}
+
 // greetOnce reads the binding anew, so that a changed password is used from the next round on.
 func greetOnce(ctx context.Context, count int, std streams) error {
-	bound, err := binding.Find(std.getenv(binding.RootVariable), serviceType)
+	server, err := find(std)
 	if err != nil {
 		return fmt.Errorf("finding the service: %w", err)
 	}
@@ -114,16 +127,16 @@ func greetOnce(ctx context.Context, count int, std streams) error {
 		return fmt.Errorf("%s is not set: map an entry of the Secret to it in .spec.env of the ServiceBinding",
 			subjectVariable)
 	}
-	conn, err := greeting.Connect(bound)
+	conn, err := greeting.Connect(server)
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer conn.Close()
 	if err := greeting.Greet(ctx, conn, greeting.Job{Subject: subject, Count: count}, std.out); err != nil {
-		return fmt.Errorf("using binding %q: %w", bound.Name, err)
+		return fmt.Errorf("using binding %q: %w", server.Binding, err)
 	}
 	_, err = fmt.Fprintf(std.out, "done: %d greetings through %s (binding %q, provider %q)\n",
-		count, bound.Address, bound.Name, bound.Provider)
+		count, server.Address, server.Binding, server.Provider)
 	if err != nil {
 		return fmt.Errorf("reporting: %w", err)
 	}
@@ -137,13 +150,13 @@ func check(ctx context.Context, args []string, std streams) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	bound, err := binding.Find(std.getenv(binding.RootVariable), serviceType)
+	server, err := find(std)
 	if err != nil {
 		return fmt.Errorf("finding the service: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, *wait)
 	defer cancel()
-	conn, err := greeting.Await(ctx, bound, retryPause)
+	conn, err := greeting.Await(ctx, server, retryPause)
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bowline-dev/bowline/examples/greeter/internal/binding"
+	"github.com/bowline-dev/bowline/bindings"
 	"github.com/bowline-dev/bowline/examples/greeter/internal/greeting"
 	"github.com/bowline-dev/bowline/examples/greeter/internal/service"
 )
@@ -56,11 +56,14 @@ func environment(t *testing.T, port int, pass string) map[string]string {
 	for name, text := range map[string]string{
 		"type": "nats", "provider": "test", "host": "127.0.0.1", "port": strconv.Itoa(port), "username": "u", "password": pass,
 	} {
+		if text == "" {
+			continue
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return map[string]string{binding.RootVariable: root, subjectVariable: "greetings"}
+	return map[string]string{bindings.RootVariable: root, subjectVariable: "greetings"}
 }
 
 // call runs a command with an environment and returns what it wrote.
@@ -125,7 +128,8 @@ func TestGreetRefusals(t *testing.T) {
 		want string
 	}{
 		{name: "no root", want: "SERVICE_BINDING_ROOT is not set"},
-		{name: "empty root", env: map[string]string{binding.RootVariable: t.TempDir()}, want: "create a ServiceBinding"},
+		{name: "empty root", env: map[string]string{bindings.RootVariable: t.TempDir()}, want: `no binding of type "nats"`},
+		{name: "a binding without password", env: environment(t, port, ""), want: `no entry password`},
 		{name: "wrong password", env: environment(t, port, "guess"), want: "refuses the credentials"},
 		{name: "check with a wrong password", env: environment(t, port, "guess"), args: []string{"check"},
 			want: "refuses the credentials"},
@@ -161,11 +165,11 @@ func TestGreetNeedsTheSubject(t *testing.T) {
 func TestRefusalIsNotRetried(t *testing.T) {
 	t.Parallel()
 	env := environment(t, startServer(t), "guess")
-	bound, err := binding.Find(env[binding.RootVariable], serviceType)
+	server, err := find(streams{getenv: func(k string) string { return env[k] }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = greeting.Await(t.Context(), bound, time.Hour)
+	_, err = greeting.Await(t.Context(), server, time.Hour)
 	var refused *greeting.RefusedError
 	if !errors.As(err, &refused) || refused.Binding != "events" {
 		t.Errorf("error = %v, want a RefusedError", err)

@@ -20,12 +20,25 @@ func (c *cluster) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&c.as, "as", "", "user to act as")
 }
 
-// config returns how to reach the cluster.
-func (c *cluster) config() (*rest.Config, error) {
+func (c *cluster) load() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+}
+
+// namespace returns that of the context.
+func (c *cluster) namespace() string {
+	namespace, _, err := c.load().Namespace()
+	if err != nil {
+		return "default"
+	}
+	return namespace
+}
+
+// config returns how to reach the cluster.
+func (c *cluster) config() (*rest.Config, error) {
+	config, err := c.load().ClientConfig()
 	if err != nil {
 		return nil, &hinted{
 			err:  fmt.Errorf("reading the kubeconfig: %w", err),

@@ -74,7 +74,7 @@ credentials of the services that the workload is bound to, as files and as envir
 	})
 	root.AddCommand(
 		newUp(streams), newDown(streams), newController(streams), newInstall(streams), newUninstall(streams),
-		newConformance(streams), newVersion(streams),
+		newCheck(streams), newConformance(streams), newVersion(streams),
 	)
 	return root
 }

@@ -28,6 +28,7 @@ func layers() [][]string {
 	return [][]string{
 		{"cmd/bowline"},
 		{"internal/cli"},
+		{"internal/check"},
 		{"internal/controller"},
 		{"internal/admission"},
 		{"internal/authority"},
@@ -41,6 +42,7 @@ func layers() [][]string {
 		{"projection"},
 		{"internal/jsonpath"},
 		{"bindings"},
+		{"bindings/bindingstest", "bindings/catalogue"},
 		{"api/servicebinding"},
 		{"api/servicebinding/v1beta1", "api/servicebinding/v1alpha3"},
 		{"api/servicebinding/v1"},
@@ -223,7 +225,7 @@ func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()
 	heavy := []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}
 	for _, p := range list(t) {
-		if name := p.name(); name != "projection" && name != "bindings" && !strings.HasPrefix(name, "api/") {
+		if name := p.name(); name != "projection" && !strings.HasPrefix(name, "api/") {
 			continue
 		}
 		var foreign []string
@@ -240,6 +242,26 @@ func TestPublicPackagesAreLight(t *testing.T) {
 			t.Errorf("%s depends on %d packages outside the standard library, more than %d:\n%s",
 				p.name(), len(foreign), mostDependencies, strings.Join(foreign, "\n"))
 		}
+	}
+}
+
+// TestBindingsIsStandard sees that a program that reads its bindings depends on nothing else for it.
+func TestBindingsIsStandard(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, p := range list(t) {
+		if name := p.name(); name != "bindings" && !strings.HasPrefix(name, "bindings/") {
+			continue
+		}
+		seen++
+		for _, dependency := range p.Deps {
+			if !standard(dependency) && !strings.HasPrefix(dependency, module+"/bindings") {
+				t.Errorf("%s depends on %s", p.name(), dependency)
+			}
+		}
+	}
+	if seen < 3 {
+		t.Errorf("%d packages seen: the test looks in the wrong place", seen)
 	}
 }
 

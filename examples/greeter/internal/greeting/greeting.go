@@ -9,15 +9,54 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/bowline-dev/bowline/examples/greeter/internal/binding"
+	"github.com/bowline-dev/bowline/bindings"
 )
 
 // Timeout bounds each exchange with the server.
 const Timeout = 3 * time.Second
+
+// Server is what a binding says of a NATS server.
+type Server struct {
+	// Binding is the name of the binding.
+	Binding string
+	// Provider says whose server it is; it may be empty.
+	Provider string
+	// Address is host and port, ready to be dialled.
+	Address string
+	// Username is who to log in as.
+	Username string
+	// Password proves it.
+	Password bindings.Value
+}
+
+// ServerOf takes what is needed from a binding, and refuses one that lacks any of it.
+func ServerOf(b *bindings.Binding) (*Server, error) {
+	host, err := b.Host()
+	if err != nil {
+		return nil, fmt.Errorf("reading the host: %w", err)
+	}
+	port, err := b.Port()
+	if err != nil {
+		return nil, fmt.Errorf("reading the port: %w", err)
+	}
+	username, err := b.Username()
+	if err != nil {
+		return nil, fmt.Errorf("reading the user name: %w", err)
+	}
+	password, err := b.Password()
+	if err != nil {
+		return nil, fmt.Errorf("reading the password: %w", err)
+	}
+	return &Server{
+		Binding: b.Name(), Provider: b.Provider(), Address: net.JoinHostPort(host, strconv.Itoa(port)), Username: username, Password: password,
+	}, nil
+}
 
 // RefusedError says that the server does not accept the binding's credentials.
 type RefusedError struct {
@@ -39,30 +78,30 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Connect opens a connection to the bound server.
-func Connect(b *binding.Binding) (*nats.Conn, error) {
-	conn, err := nats.Connect("nats://"+b.Address,
-		nats.UserInfo(b.Username, b.Password.Reveal()),
+func Connect(s *Server) (*nats.Conn, error) {
+	conn, err := nats.Connect("nats://"+s.Address,
+		nats.UserInfo(s.Username, s.Password.Text()),
 		nats.Name("greeter"),
 		nats.Timeout(Timeout),
 		nats.NoReconnect(),
 		nats.DontRandomize())
 	if errors.Is(err, nats.ErrAuthorization) {
-		return nil, &RefusedError{Binding: b.Name, Address: b.Address, Err: err}
+		return nil, &RefusedError{Binding: s.Binding, Address: s.Address, Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connecting to NATS at %s (%w): start the server, or correct host and port in the Secret"+
-			" of binding %q", b.Address, err, b.Name)
+			" of binding %q", s.Address, err, s.Binding)
 	}
 	return conn, nil
 }
 
 // Await connects once the server answers, and gives up when ctx ends. A server that refuses the credentials is not
 // asked again.
-func Await(ctx context.Context, b *binding.Binding, pause time.Duration) (*nats.Conn, error) {
+func Await(ctx context.Context, s *Server, pause time.Duration) (*nats.Conn, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
-		conn, err := Connect(b)
+		conn, err := Connect(s)
 		var refused *RefusedError
 		if err == nil || errors.As(err, &refused) {
 			return conn, err

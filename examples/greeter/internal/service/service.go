@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/bowline-dev/bowline/examples/greeter/internal/binding"
 )
 
 const (
@@ -37,7 +35,7 @@ type Credentials struct {
 	// Username is who may log in.
 	Username string
 	// Password proves it.
-	Password binding.Secret
+	Password Secret
 }
 
 // ReadCredentials takes the credentials from the files username and password in dir, or from the environment when dir
@@ -56,7 +54,7 @@ func ReadCredentials(dir string, getenv func(string) string) (Credentials, error
 	if username == "" || password == "" {
 		return Credentials{}, ErrNoCredentials
 	}
-	return Credentials{Username: username, Password: binding.NewSecret(password)}, nil
+	return Credentials{Username: username, Password: NewSecret(password)}, nil
 }
 
 func readFile(dir, name string) (string, error) {

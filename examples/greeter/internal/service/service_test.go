@@ -2,21 +2,22 @@ package service_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/bowline-dev/bowline/examples/greeter/internal/binding"
 	"github.com/bowline-dev/bowline/examples/greeter/internal/service"
 )
 
 func TestServerAdmitsOnlyItsUser(t *testing.T) {
 	t.Parallel()
-	server, err := service.Start(0, service.Credentials{Username: "u", Password: binding.NewSecret("right")})
+	server, err := service.Start(0, service.Credentials{Username: "u", Password: service.NewSecret("right")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,5 +84,15 @@ func TestReadCredentials(t *testing.T) {
 				t.Errorf("got user %q, want %q, or another password", got.Username, tc.user)
 			}
 		})
+	}
+}
+
+func TestPasswordDoesNotPrint(t *testing.T) {
+	t.Parallel()
+	c := service.Credentials{Username: "u", Password: service.NewSecret("hunter2")}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		if text := fmt.Sprintf(verb, c); strings.Contains(text, "hunter2") || strings.Contains(text, "68756e74657232") {
+			t.Errorf("%s prints the password", verb)
+		}
 	}
 }

@@ -1,0 +1,145 @@
+package check
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/bowline-dev/bowline/internal/node"
+)
+
+// Object is one object of a cluster or of a file.
+type Object struct {
+	unstructured.Unstructured
+
+	// Origin is file and line; "" for a cluster.
+	Origin string
+	// Asked says that a person named this very object.
+	Asked bool
+}
+
+// ManifestError says that a file holds something that is no manifest.
+type ManifestError struct {
+	// Origin is file and line.
+	Origin string
+	// Problem says what is wrong. It holds nothing of the file.
+	Problem string
+}
+
+// Error says where and what.
+func (e *ManifestError) Error() string { return e.Origin + ": " + e.Problem }
+
+var (
+	separator  = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
+	lineNumber = regexp.MustCompile(`line (\d+)`)
+	onlyNotes  = regexp.MustCompile(`^(?:\s*(?:#.*)?\n)*\s*(?:#.*)?$`)
+)
+
+// Parse reads the objects of a file of YAML documents, or of JSON.
+func Parse(file, text string) ([]Object, error) {
+	var all []Object
+	line, rest := 1, text
+	for rest != "" {
+		document := rest
+		next := ""
+		if at := separator.FindStringIndex(rest); at != nil {
+			document, next = rest[:at[0]], rest[at[1]:]
+		}
+		found, err := parseDocument(file, line, document)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+		line += strings.Count(rest[:len(rest)-len(next)], "\n")
+		rest = next
+	}
+	return all, nil
+}
+
+// parseDocument reads one document. What the YAML library says of a fault may quote the document, a password in it too, so
+// only the line is taken from it.
+func parseDocument(file string, line int, document string) ([]Object, error) {
+	if onlyNotes.MatchString(document) {
+		return nil, nil
+	}
+	begin := line + strings.Count(document[:len(document)-len(strings.TrimLeft(document, "\r\n"))], "\n")
+	var content map[string]any
+	if err := yaml.UnmarshalStrict([]byte(document), &content); err != nil {
+		at := begin
+		if match := lineNumber.FindStringSubmatch(err.Error()); match != nil {
+			n, _ := strconv.Atoi(match[1])
+			at = line + max(n, 1) - 1
+		}
+		return nil, &ManifestError{fmt.Sprintf("%s:%d", file, at), "this is no YAML that can be read, or no object"}
+	}
+	origin := fmt.Sprintf("%s:%d", file, begin)
+	object := Object{Unstructured: unstructured.Unstructured{Object: content}, Origin: origin}
+	if object.GetAPIVersion() == "" || object.GetKind() == "" {
+		return nil, &ManifestError{origin, "the object has no apiVersion or no kind"}
+	}
+	if !object.IsList() {
+		return []Object{object}, nil
+	}
+	var all []Object
+	err := object.EachListItem(func(item runtime.Object) error {
+		if each, ok := item.(*unstructured.Unstructured); ok {
+			all = append(all, Object{Unstructured: *each, Origin: origin})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, &ManifestError{origin, "the list holds what is no object"}
+	}
+	return all, nil
+}
+
+// data reads the entries of a Secret. stringData wins, as in the API server.
+func data(secret *Object) (map[string]node.Value, error) {
+	all := map[string]node.Value{}
+	encoded, _, err := unstructured.NestedMap(secret.Object, "data")
+	if err != nil {
+		return nil, &ManifestError{secret.place(), "data is no map of texts"}
+	}
+	for name, value := range encoded {
+		text, ok := value.(string)
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if !ok && value != nil || err != nil {
+			return nil, &ManifestError{secret.place(), fmt.Sprintf("data.%s is no base64: encode it, or put it into stringData", name)}
+		}
+		all[name] = node.NewValue(decoded)
+	}
+	plain, _, err := unstructured.NestedMap(secret.Object, "stringData")
+	if err != nil {
+		return nil, &ManifestError{secret.place(), "stringData is no map of texts"}
+	}
+	for name, value := range plain {
+		text, ok := value.(string)
+		if !ok && value != nil {
+			return nil, &ManifestError{secret.place(), fmt.Sprintf("stringData.%s is no text: put quotes around it", name)}
+		}
+		all[name] = node.NewValue([]byte(text))
+	}
+	return all, nil
+}
+
+func (o *Object) place() string {
+	if o.Origin == "" {
+		return o.label()
+	}
+	return o.Origin + ": " + o.label()
+}
+
+// label is how a person names the object.
+func (o *Object) label() string {
+	kind := strings.ToLower(o.GetKind())
+	if group := o.GroupVersionKind().Group; group != "" && group != bindingGroup {
+		kind += "." + group
+	}
+	return kind + "/" + o.GetName()
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/bowline-dev/bowline/internal/check"
+)
+
+// objectName is how an object is named.
+var objectName = regexp.MustCompile(`^[^/]+/[^/]+$`)
+
+// finder gets objects from a cluster, by what people call them.
+type finder struct {
+	client    dynamic.Interface
+	mapper    meta.RESTMapper
+	namespace string
+}
+
+// fromCluster gets the objects that are named, and those that they refer to.
+func (f *checkFlags) fromCluster(ctx context.Context, args []string) ([]check.Subject, error) {
+	for _, arg := range args {
+		if !objectName.MatchString(arg) {
+			return nil, f.refuse(fmt.Errorf("%q is not of the form KIND/NAME", arg), "for files: bowline check -f FILE; for a directory: --dir")
+		}
+	}
+	from, err := f.finder()
+	if err != nil {
+		return nil, err
+	}
+	g := gatherer{finder: from, have: map[string]bool{}}
+	for _, arg := range args {
+		kind, name, _ := strings.Cut(arg, "/")
+		if err := g.named(ctx, kind, name); err != nil {
+			return nil, f.explain(err, arg)
+		}
+	}
+	subjects, err := check.Subjects(g.objects, check.Cluster)
+	if err == nil && len(subjects) == 0 {
+		err = fmt.Errorf("there is nothing to check in %s", strings.Join(args, ", "))
+	}
+	if err != nil {
+		return nil, f.refuse(err, "")
+	}
+	return subjects, nil
+}
+
+func (f *checkFlags) finder() (*finder, error) {
+	config, err := f.cluster.config()
+	if err != nil {
+		return nil, f.refuse(err, "")
+	}
+	namespace := f.namespace
+	if namespace == "" {
+		namespace = f.cluster.namespace()
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("making a client: %w", err), "correct the kubeconfig")
+	}
+	served, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("making a client: %w", err), "correct the kubeconfig")
+	}
+	groups, err := restmapper.GetAPIGroupResources(served) // the deferred one writes to standard error by itself
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("asking the cluster for its kinds: %w", err), "see whether the cluster of the kubeconfig is reachable")
+	}
+	return &finder{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups), namespace: namespace}, nil
+}
+
+// explain turns what the API server said into what to do.
+func (f *checkFlags) explain(err error, arg string) error {
+	switch {
+	case meta.IsNoMatchError(err):
+		return f.refuse(fmt.Errorf("the cluster serves no kind as in %s", arg), "try KIND.GROUP/NAME, as in databases.example.com/orders")
+	case apierrors.IsNotFound(err):
+		return f.refuse(fmt.Errorf("there is no %s in this namespace", arg), "correct the name, or choose another with --namespace")
+	case apierrors.IsForbidden(err):
+		return f.refuse(fmt.Errorf("checking %s: %w", arg, err), "get the permission that it names; check only reads")
+	default:
+		return f.refuse(fmt.Errorf("checking %s: %w", arg, err), "see whether the cluster of the kubeconfig is reachable")
+	}
+}
+
+// mapping finds the kind for a word as in kubectl: a plural or a singular, with or without version and group.
+func (f *finder) mapping(word string) (*meta.RESTMapping, error) {
+	versioned, group := schema.ParseResourceArg(strings.ToLower(word))
+	if versioned != nil {
+		if kind, err := f.mapper.KindFor(*versioned); err == nil {
+			return f.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		}
+	}
+	kind, err := f.mapper.KindFor(group.WithVersion(""))
+	if err != nil {
+		return nil, err
+	}
+	return f.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+}
+
+func (f *finder) get(ctx context.Context, mapping *meta.RESTMapping, name string) (*unstructured.Unstructured, error) {
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return nil, errors.New("the kind has no namespace, so nothing of it can be bound")
+	}
+	return f.client.Resource(mapping.Resource).Namespace(f.namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// gatherer collects objects, each once.
+type gatherer struct {
+	*finder
+
+	objects []check.Object
+	have    map[string]bool
+}
+
+func (g *gatherer) add(object *unstructured.Unstructured, asked bool) {
+	key := object.GroupVersionKind().GroupKind().String() + "/" + object.GetName()
+	if !g.have[key] {
+		g.have[key] = true
+		g.objects = append(g.objects, check.Object{Unstructured: *object, Asked: asked})
+	}
+}
+
+// named gets an object and what it refers to.
+func (g *gatherer) named(ctx context.Context, kind, name string) error {
+	mapping, err := g.mapping(kind)
+	if err != nil {
+		return err
+	}
+	object, err := g.get(ctx, mapping, name)
+	if err != nil {
+		return err
+	}
+	g.add(object, true)
+	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "servicebinding.io", Kind: "ServiceBinding"}) {
+		return g.secretOf(ctx, object)
+	}
+	service, _, _ := unstructured.NestedStringMap(object.Object, "spec", "service")
+	return g.service(ctx, service)
+}
+
+// service gets what a ServiceBinding refers to. What is not there is left for the check to say.
+func (g *gatherer) service(ctx context.Context, ref map[string]string) error {
+	version, err := schema.ParseGroupVersion(ref["apiVersion"])
+	if err != nil {
+		return nil //nolint:nilerr // the check says what is wrong with the reference
+	}
+	mapping, err := g.mapper.RESTMapping(version.WithKind(ref["kind"]).GroupKind(), version.Version)
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	object, err := g.get(ctx, mapping, ref["name"])
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	g.add(object, false)
+	return g.secretOf(ctx, object)
+}
+
+// secretOf gets the Secret that a service names.
+func (g *gatherer) secretOf(ctx context.Context, service *unstructured.Unstructured) error {
+	name, _, _ := unstructured.NestedString(service.Object, "status", "binding", "name")
+	if name == "" {
+		return nil
+	}
+	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	object, err := g.client.Resource(secrets).Namespace(g.namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	g.add(object, false)
+	return nil
+}

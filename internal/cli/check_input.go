@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bowline-dev/bowline/bindings"
+	"github.com/bowline-dev/bowline/internal/check"
+)
+
+const (
+	// maxManifest bounds one file, far above what an API server takes for an object.
+	maxManifest = 16 << 20
+	// maxEntry bounds one file of a binding.
+	maxEntry = 8 << 20
+)
+
+// fromManifests reads what --filename names.
+func (f *checkFlags) fromManifests(in io.Reader) ([]check.Subject, error) {
+	var objects []check.Object
+	for _, path := range f.files {
+		found, err := f.manifests(path, in)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	subjects, err := check.Subjects(objects, check.Manifests)
+	if err != nil {
+		return nil, f.refuse(err, "correct the manifest")
+	}
+	if len(subjects) == 0 {
+		return nil, f.refuse(fmt.Errorf("there is nothing to check in %s", strings.Join(f.files, ", ")),
+			"give it a Secret, a ServiceBinding, or a service with .status.binding.name")
+	}
+	return subjects, nil
+}
+
+// manifests reads a file, the manifests below a folder, or standard input.
+func (f *checkFlags) manifests(path string, in io.Reader) ([]check.Object, error) {
+	if path == "-" {
+		return f.parse("standard input", in)
+	}
+	var names []string
+	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && (name == path || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))) {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("reading manifests: %w", err), "correct --filename")
+	}
+	var objects []check.Object
+	for _, name := range names {
+		found, err := f.manifest(name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+func (f *checkFlags) manifest(name string) ([]check.Object, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("reading manifests: %w", err), "correct --filename")
+	}
+	defer func() { _ = file.Close() }()
+	return f.parse(name, file)
+}
+
+func (f *checkFlags) parse(name string, from io.Reader) ([]check.Object, error) {
+	text, err := readBounded(from, maxManifest)
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("reading %s: %w", name, err), "correct --filename")
+	}
+	objects, err := check.Parse(name, string(text))
+	if err != nil {
+		return nil, f.refuse(err, "correct the manifest")
+	}
+	return objects, nil
+}
+
+func readBounded(from io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it is larger than %d bytes", most)
+	}
+	return text, err
+}
+
+// fromDirectory reads a directory as a container sees it: one of bindings, or one binding, which is one with files in it.
+func (f *checkFlags) fromDirectory(dir string) ([]check.Subject, error) {
+	items, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, f.refuse(fmt.Errorf("reading the directory of bindings: %w", err), "correct --dir or $"+bindings.RootVariable)
+	}
+	if isBinding(dir, items) {
+		subject, err := f.oneDirectory(dir)
+		return []check.Subject{subject}, err
+	}
+	var subjects []check.Subject
+	for _, item := range items {
+		info, err := fs.Stat(os.DirFS(dir), item.Name())
+		if err != nil || !info.IsDir() || strings.HasPrefix(item.Name(), ".") {
+			continue
+		}
+		subject, err := f.oneDirectory(filepath.Join(dir, item.Name()))
+		if err != nil {
+			return nil, err
+		}
+		subjects = append(subjects, subject)
+	}
+	if len(subjects) == 0 {
+		return nil, f.refuse(fmt.Errorf("there is no binding in %s", dir), "name a directory with one directory a binding, or one with an entry type")
+	}
+	return subjects, nil
+}
+
+// isBinding tells one binding by its type or, since that may be missing, by being a volume with files.
+func isBinding(dir string, items []fs.DirEntry) bool {
+	volume, files := false, false
+	for _, item := range items {
+		info, err := fs.Stat(os.DirFS(dir), item.Name())
+		isFile := err == nil && !info.IsDir()
+		if item.Name() == "type" && isFile {
+			return true
+		}
+		volume = volume || item.Name() == "..data"
+		files = files || isFile && !strings.HasPrefix(item.Name(), ".")
+	}
+	return volume && files
+}
+
+// oneDirectory reads the entries of one binding.
+func (f *checkFlags) oneDirectory(dir string) (check.Subject, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		absolute = dir
+	}
+	subject := check.Subject{Name: dir, Directory: filepath.Base(absolute), Bound: true}
+	entries, err := readEntries(os.DirFS(dir))
+	if err != nil {
+		return subject, f.refuse(fmt.Errorf("reading binding %s: %w", dir, err), "run it as a user who may read the files")
+	}
+	subject.Entries = check.Values(entries)
+	return subject, nil
+}
+
+func readEntries(dir fs.FS) (map[string][]byte, error) {
+	entries := map[string][]byte{}
+	items, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		info, err := fs.Stat(dir, item.Name())
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if entries[item.Name()], err = readEntry(dir, item.Name()); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+func readEntry(dir fs.FS, name string) ([]byte, error) {
+	file, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readBounded(file, maxEntry)
+}
