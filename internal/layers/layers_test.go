@@ -35,6 +35,7 @@ func layers() [][]string {
 		{"internal/service"},
 		{"internal/generate"},
 		{"internal/access", "internal/identity", "internal/rotation"},
+		{"internal/node/volume"},
 		{"internal/node"},
 		{"internal/binding"},
 		{"internal/template"},

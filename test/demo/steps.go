@@ -96,7 +96,8 @@ func runUnbound(ctx context.Context, s *story) error {
 	}
 	s.sayf("And with a guessed password, in a binding written by hand:")
 	guess := &node.Plan{
-		Mounts: []node.Mount{{Path: "/bindings/guess", Files: s.guessed()}},
+		Volumes: []node.Volume{{Name: "guess", Files: s.guessed()}},
+		Mounts:  []node.Mount{{Volume: "guess", Path: "/bindings/guess"}},
 		Env: []node.Variable{
 			{Name: node.RootVariable, Value: node.NewValue([]byte("/bindings"))},
 			{Name: "GREETING_SUBJECT", Value: node.NewValue([]byte("greetings"))},
@@ -106,7 +107,7 @@ func runUnbound(ctx context.Context, s *story) error {
 	if err != nil {
 		return err
 	}
-	output, err = s.greeter(ctx, guess.Environ(dir))
+	output, err = s.greeter(ctx, environ(guess, dir))
 	return mustFail(output, err, "refuses the credentials")
 }
 
@@ -120,18 +121,6 @@ func (s *story) guessed() []node.File {
 		files = append(files, node.File{Path: name, Value: node.NewValue([]byte(text)), Mode: secretMode})
 	}
 	return files
-}
-
-// lay writes the files of a plan into a private directory of that name.
-func (s *story) lay(plan *node.Plan, name string) (string, error) {
-	dir := filepath.Join(s.private, name)
-	if err := os.Mkdir(dir, privateMode); err != nil {
-		return "", fmt.Errorf("making a directory for the files: %w", err)
-	}
-	if err := plan.Write(dir); err != nil {
-		return "", fmt.Errorf("laying out the files: %w", err)
-	}
-	return dir, nil
 }
 
 // applyWorkload applies everything but the binding, and remembers the Deployment.
@@ -199,7 +188,12 @@ func (s *story) planRun(ctx context.Context, ref *unstructured.Unstructured) err
 		}
 		values[key] = node.NewValue(plain)
 	}
-	s.plan, err = node.NewPlan(s.bound.Object, container, node.Secrets{secret.GetName(): values})
+	pod, err := node.PodOf(s.bound.Object, nil)
+	if err != nil {
+		return fmt.Errorf("reading Deployment %s back: %w", s.bound.GetName(), err)
+	}
+	objects := node.Objects{Secrets: map[string]node.Entries{secret.GetName(): values}}
+	s.plan, err = node.NewPlan(node.Request{Pod: pod, Container: container, Objects: objects})
 	if err != nil {
 		return fmt.Errorf("reading Deployment %s back: %w", s.bound.GetName(), err)
 	}
@@ -237,13 +231,13 @@ func runBound(ctx context.Context, s *story) error {
 		return err
 	}
 	for _, m := range s.plan.Mounts {
-		names := make([]string, 0, len(m.Files))
-		for _, f := range m.Files {
+		var names []string
+		for _, f := range s.plan.Volume(m.Volume).Files {
 			names = append(names, f.Path)
 		}
 		s.sayf("%s holds: %s", filepath.Join(dir, m.Path), listed(names))
 	}
-	output, err := s.greeter(ctx, s.plan.Environ(dir), "--count", strconv.Itoa(wantMessages))
+	output, err := s.greeter(ctx, environ(s.plan, dir), "--count", strconv.Itoa(wantMessages))
 	if err != nil {
 		return err
 	}
@@ -259,7 +253,7 @@ func runWithoutFiles(ctx context.Context, s *story) error {
 	if err != nil {
 		return err
 	}
-	output, err := s.greeter(ctx, s.plan.Environ(dir))
+	output, err := s.greeter(ctx, environ(s.plan, dir))
 	return mustFail(output, err, `no binding of type "nats"`)
 }
 

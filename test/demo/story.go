@@ -84,7 +84,7 @@ func (s *story) makeDirs() error {
 		}
 		return os.RemoveAll(s.scratch)
 	})
-	if s.private, err = node.NewDir(); err != nil {
+	if s.private, err = newPrivateDir(); err != nil {
 		return fmt.Errorf("making a directory for secrets: %w", err)
 	}
 	s.later("remove "+s.private, func(context.Context) error { return os.RemoveAll(s.private) })
