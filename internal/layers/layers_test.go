@@ -32,6 +32,8 @@ func layers() [][]string {
 		{"internal/admission"},
 		{"internal/authority"},
 		{"internal/watch"},
+		{"internal/run"},
+		{"internal/offline", "internal/live"},
 		{"internal/service"},
 		{"internal/generate"},
 		{"internal/access", "internal/identity", "internal/rotation"},
