@@ -36,6 +36,8 @@ func layers() [][]string {
 		{"internal/generate"},
 		{"internal/access", "internal/identity", "internal/rotation"},
 		{"internal/node"},
+		{"internal/node/sandbox"},
+		{"internal/node/storage"},
 		{"internal/binding"},
 		{"internal/template"},
 		{"projection"},
