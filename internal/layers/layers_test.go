@@ -39,6 +39,8 @@ func layers() [][]string {
 		{"internal/access", "internal/identity", "internal/rotation"},
 		{"internal/node/volume"},
 		{"internal/node"},
+		{"internal/node/sandbox"},
+		{"internal/node/storage"},
 		{"internal/binding"},
 		{"internal/template"},
 		{"projection"},
