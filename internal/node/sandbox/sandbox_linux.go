@@ -161,6 +161,10 @@ func (s *Sandbox) Resize(ctx context.Context, bytes int64) error {
 	return s.reservation.Resize(ctx, bytes)
 }
 
+// SetCommand takes the place of the command that New was given, for words that name where the program sees its files,
+// which is known only now. It is called before Start.
+func (s *Sandbox) SetCommand(command []string) { s.spec.Command = command }
+
 // Start mounts what the volumes hold by now and runs the program with the environment given, once. An error means that
 // nothing was started. From now on, signals to this process are passed on to the program, until it ends.
 func (s *Sandbox) Start(env []string) error {

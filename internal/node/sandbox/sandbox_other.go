@@ -38,6 +38,9 @@ func (*Sandbox) PID() int { return 0 }
 // Resize returns an UnsupportedError here.
 func (*Sandbox) Resize(context.Context, int64) error { return unsupported() }
 
+// SetCommand does nothing here.
+func (*Sandbox) SetCommand([]string) {}
+
 // Start returns an UnsupportedError here.
 func (*Sandbox) Start([]string) error { return unsupported() }
 
