@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/jsonpath"
@@ -108,7 +107,7 @@ func (p *Pod) mappedContainers(
 func mappedContainer(object map[string]any, mapping bindingv1.ClusterWorkloadResourceMappingContainer) (*corev1.Container, error) {
 	c := &corev1.Container{}
 	if slices.Equal([]string{mapping.Env, mapping.VolumeMounts}, []string{".env", ".volumeMounts"}) {
-		err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, c)
+		err := decode(object, c)
 		if err == nil && (mapping.Name == "" || mapping.Name == ".name") {
 			return c, nil
 		}

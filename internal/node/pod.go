@@ -1,13 +1,13 @@
 package node
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 )
@@ -31,7 +31,7 @@ func PodOf(workload map[string]any, mapping *bindingv1.ClusterWorkloadResourceMa
 		return nil, &UnsupportedError{Where: ".spec", What: fmt.Sprintf("kind %v, which has no pod template,", workload["kind"])}
 	}
 	pod := &Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod.template); err != nil {
+	if err := decode(template, &pod.template); err != nil {
 		return nil, fmt.Errorf("reading the pod template: %w", err)
 	}
 	if err := pod.claims(workload); err != nil {
@@ -39,6 +39,20 @@ func PodOf(workload map[string]any, mapping *bindingv1.ClusterWorkloadResourceMa
 	}
 	pod.identify(workload)
 	return pod, nil
+}
+
+// decode reads an object. Where that does not work it is tried with JSON, whose errors name the field.
+func decode(object map[string]any, target any) error {
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, target)
+	if err == nil {
+		return nil
+	}
+	if encoded, failure := json.Marshal(object); failure == nil {
+		if failure = json.Unmarshal(encoded, target); failure != nil {
+			return failure //nolint:wrapcheck // the caller says what was read
+		}
+	}
+	return err //nolint:wrapcheck // the caller says what was read
 }
 
 // templateOf finds the pod template where the built-in kinds have it; nil where there is none.
@@ -62,7 +76,7 @@ func templateOf(workload map[string]any) map[string]any {
 // identify gives the pods the name, namespace and uid of the workload, which for a Pod are its own.
 func (p *Pod) identify(workload map[string]any) {
 	object := unstructured.Unstructured{Object: workload}
-	p.template.Name, p.template.Namespace, p.template.UID = object.GetName(), object.GetNamespace(), types.UID(object.GetUID())
+	p.template.Name, p.template.Namespace, p.template.UID = object.GetName(), object.GetNamespace(), object.GetUID()
 }
 
 // claims adds the volumes that a StatefulSet makes for each of its pods, so that they are known for what they are.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -44,12 +45,8 @@ func (r resolver) configMapFiles(name, where string, optional *bool) (Entries, e
 		return text, err
 	}
 	all := make(Entries, len(text)+len(binary))
-	for key, value := range binary {
-		all[key] = value
-	}
-	for key, value := range text {
-		all[key] = value
-	}
+	maps.Copy(all, binary)
+	maps.Copy(all, text)
 	return all, nil
 }
 

@@ -62,10 +62,11 @@ func (r resolver) limit(c *corev1.Container, name corev1.ResourceName, use purpo
 	if !quantity.IsZero() {
 		return quantity
 	}
-	if whole := r.pod.template.Spec.Resources; whole != nil && use == forVariable && name != corev1.ResourceEphemeralStorage {
-		if quantity := whole.Limits[name]; !quantity.IsZero() && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
-			return quantity
-		}
+	if use == forVariable {
+		quantity = r.podLimit(name)
+	}
+	if !quantity.IsZero() {
+		return quantity
 	}
 	switch name {
 	case corev1.ResourceCPU:
@@ -77,6 +78,15 @@ func (r resolver) limit(c *corev1.Container, name corev1.ResourceName, use purpo
 	default: // huge pages are never shared out, so who asks for none has none
 		return resource.Quantity{}
 	}
+}
+
+// podLimit is what all containers of the pod may use together, for resources that can be limited so.
+func (r resolver) podLimit(name corev1.ResourceName) resource.Quantity {
+	whole := r.pod.template.Spec.Resources
+	if whole == nil || (name != corev1.ResourceCPU && name != corev1.ResourceMemory) {
+		return resource.Quantity{}
+	}
+	return whole.Limits[name]
 }
 
 // divide counts CPUs in thousandths and all else in whole units, with the kubelet's arithmetic.

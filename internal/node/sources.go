@@ -25,13 +25,16 @@ type files struct {
 	byPath map[string]File
 }
 
-// defaults sets the mode of files that have none of their own.
-func (w *files) defaults(mode *int32, where string) error {
+// under adds files whose mode, unless they have one of their own, is the given one.
+func (w *files) under(mode *int32, where string, add func() error) error {
 	w.mode = defaultMode
 	if mode != nil {
 		w.mode = *mode
 	}
-	return refuseMode(w.mode, where+".defaultMode")
+	if err := refuseMode(w.mode, where+".defaultMode"); err != nil {
+		return err
+	}
+	return add()
 }
 
 func refuseMode(mode int32, where string) error {
@@ -66,9 +69,6 @@ func (w *files) sorted() []File {
 
 // addProjected adds the files of all sources in their order.
 func (r resolver) addProjected(w *files, v *corev1.ProjectedVolumeSource, where string) error {
-	if err := w.defaults(v.DefaultMode, where); err != nil {
-		return err
-	}
 	for i := range v.Sources {
 		if err := r.addSource(w, &v.Sources[i], fmt.Sprintf("%s.sources[%d]", where, i)); err != nil {
 			return err

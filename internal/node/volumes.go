@@ -40,32 +40,33 @@ func (r resolver) volume(v *corev1.Volume) (*Volume, error) {
 		return &Volume{Name: v.Name, Scratch: true}, nil
 	}
 	w := files{byPath: map[string]File{}}
-	var err error
-	switch {
-	case v.Secret != nil:
-		s := v.Secret
-		if err = w.defaults(s.DefaultMode, where+".secret"); err == nil {
-			err = r.addSecret(&w, object{s.SecretName, s.Items, s.Optional}, where+".secret")
-		}
-	case v.ConfigMap != nil:
-		s := v.ConfigMap
-		if err = w.defaults(s.DefaultMode, where+".configMap"); err == nil {
-			err = r.addConfigMap(&w, object{s.Name, s.Items, s.Optional}, where+".configMap")
-		}
-	case v.DownwardAPI != nil:
-		if err = w.defaults(v.DownwardAPI.DefaultMode, where+".downwardAPI"); err == nil {
-			err = r.addDownward(&w, v.DownwardAPI.Items, where+".downwardAPI")
-		}
-	case v.Projected != nil:
-		err = r.addProjected(&w, v.Projected, where+".projected")
-	default:
-		err = &UnsupportedError{Where: where, What: kindOf(v.VolumeSource)}
-	}
-	if err != nil {
+	if err := r.addVolume(&w, v, where); err != nil {
 		return nil, err
 	}
 	list, err := r.finish(&w, where)
 	return &Volume{Name: v.Name, Files: list}, err
+}
+
+// addVolume adds the files of a volume that has some.
+func (r resolver) addVolume(w *files, v *corev1.Volume, where string) error {
+	switch {
+	case v.Secret != nil:
+		s := v.Secret
+		where += ".secret"
+		return w.under(s.DefaultMode, where, func() error { return r.addSecret(w, object{s.SecretName, s.Items, s.Optional}, where) })
+	case v.ConfigMap != nil:
+		s := v.ConfigMap
+		where += ".configMap"
+		return w.under(s.DefaultMode, where, func() error { return r.addConfigMap(w, object{s.Name, s.Items, s.Optional}, where) })
+	case v.DownwardAPI != nil:
+		where += ".downwardAPI"
+		return w.under(v.DownwardAPI.DefaultMode, where, func() error { return r.addDownward(w, v.DownwardAPI.Items, where) })
+	case v.Projected != nil:
+		where += ".projected"
+		return w.under(v.Projected.DefaultMode, where, func() error { return r.addProjected(w, v.Projected, where) })
+	default:
+		return &UnsupportedError{Where: where, What: kindOf(v.VolumeSource)}
+	}
 }
 
 // scratch plans an empty directory. It is in memory whatever its medium is.
@@ -87,15 +88,12 @@ func scratch(v *corev1.Volume, where string) (*Volume, error) {
 
 // kindOf names the kind of a volume or source by its field.
 func kindOf(source any) string {
+	var fields map[string]json.RawMessage
 	encoded, err := json.Marshal(source)
-	var fields map[string]any
-	if err == nil {
-		err = json.Unmarshal(encoded, &fields)
+	if err != nil || json.Unmarshal(encoded, &fields) != nil || len(fields) == 0 {
+		return "this kind of volume"
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		return fmt.Sprintf("a volume of kind %s", name)
-	}
-	return "this kind of volume"
+	return "a volume of kind " + slices.Min(slices.Collect(maps.Keys(fields)))
 }
 
 // finish gives the files their group's bits and sees to it that they can lie together in a directory.

@@ -38,12 +38,8 @@ func Write(root *os.Root, files []node.File, owner Owner, now time.Time) (change
 		return false, fmt.Errorf("checking the files of a volume: %w", err)
 	}
 	w := &writer{root: root, files: files, owner: owner, now: now}
-	for _, s := range steps() {
-		if err := s.run(w); err != nil {
-			return w.swapped, errors.Join(fmt.Errorf("%s: %w", s.name, err), w.undo())
-		}
-	}
-	return w.swapped, nil
+	err = w.take(steps())
+	return w.swapped, err
 }
 
 // writer is one write.
@@ -84,6 +80,16 @@ func steps() []step {
 		{"hiding files that are gone", (*writer).hide},
 		{"removing the old files", (*writer).drop},
 	}
+}
+
+// take takes one step after the other. Where one does not work the new files go, unless readers see them already.
+func (w *writer) take(list []step) error {
+	for _, s := range list {
+		if err := s.run(w); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", s.name, err), w.undo())
+		}
+	}
+	return nil
 }
 
 // look finds what is in the volume.
@@ -223,7 +229,7 @@ func (w *writer) drop() error {
 	return w.root.RemoveAll(w.old)
 }
 
-// undo removes what an unsuccessful write made, unless readers see it already.
+// undo removes what no reader has seen.
 func (w *writer) undo() error {
 	if w.fresh == "" || w.swapped {
 		return nil
