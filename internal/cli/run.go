@@ -262,7 +262,9 @@ func (f *runFlags) places(plan *node.Plan) run.Places {
 	if absolute, err := filepath.Abs(f.export); err == nil && f.export != "" {
 		folder = absolute // what is relative would name a volume of the engine
 	}
-	places := run.Places{Files: func(path string) string { return strings.TrimSuffix(folder, "/") + path }, Variables: f.envFile}
+	places := run.Places{
+		Files: func(path string) string { return strings.TrimSuffix(folder, "/") + path }, Variables: f.envFile, Shown: true,
+	}
 	if f.envFile == "" {
 		for _, v := range plan.Env {
 			places.Inherited = append(places.Inherited, v.Name)

@@ -80,7 +80,7 @@ func (f *runFlags) findLive(ctx context.Context) (found, error) {
 func (f *runFlags) findOffline(in io.Reader) (found, error) {
 	files, err := readManifests(f.files, in)
 	if err != nil {
-		return found{}, err
+		return found{}, &hinted{err: err, hint: "name files, or folders with files that end in .yaml, .yml or .json, or - for the standard input"}
 	}
 	world, err := offline.Parse(files...)
 	if err != nil {

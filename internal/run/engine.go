@@ -38,6 +38,9 @@ type Places struct {
 	Variables string
 	// Inherited are the names of variables that are handed on from the engine's environment.
 	Inherited []string
+	// Shown says that the command line is to be seen, and not to be run: its words are as the workload has them, before
+	// variables are put in.
+	Shown bool
 }
 
 // NoImageError says that the container has no image to run.
@@ -50,7 +53,7 @@ type NoImageError struct {
 func (e *NoImageError) Error() string { return fmt.Sprintf("container %q has no image", e.Container) }
 
 // Arguments returns what the engine is called with to run a container as a plan has it. A command takes the place of the
-// container's own. No argument holds a value of a variable.
+// container's own. No argument holds a value of a variable, but for words of the container's own command that ask for it.
 func (e Engine) Arguments(plan *node.Plan, places Places, command []string) []string {
 	args := []string{"run", "--rm", "--interactive"}
 	if e.Terminal {
@@ -66,7 +69,11 @@ func (e Engine) Arguments(plan *node.Plan, places Places, command []string) []st
 		args = append(args, "-v", places.Files(m.Path)+":"+m.Path+mode(plan, m))
 	}
 	args = append(args, security(plan.Security)...)
-	entry, rest := node.Words(plan.Command), node.Words(plan.Args)
+	words := node.Words
+	if places.Shown {
+		words = shown
+	}
+	entry, rest := words(plan.Command), words(plan.Args)
 	if len(command) > 0 {
 		entry, rest = command, nil
 	} else if plan.WorkingDir != "" {
