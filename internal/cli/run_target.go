@@ -116,6 +116,9 @@ func title(kind, name, namespace string) string {
 // pick finds the container that is meant, and what it needs.
 func pick(pod *node.Pod, name string) (container string, needs node.Needs, err error) {
 	if container, err = pod.Pick(name); err != nil {
+		if name != "" {
+			err = &hinted{err: err, hint: "there are: " + strings.Join(pod.Containers(), ", ")}
+		}
 		return "", needs, err
 	}
 	needs, err = pod.Needs(container)

@@ -113,3 +113,19 @@ func (e *NoCommandError) Error() string {
 	}
 	return "container \"" + e.Container + "\" names no command: its image " + e.Image + " does"
 }
+
+// HiddenError says that the container has a volume where this process works.
+type HiddenError struct {
+	// Directory is the working directory.
+	Directory string
+}
+
+// Error names the directory.
+func (e *HiddenError) Error() string {
+	return "the container has a volume at the working directory " + e.Directory + ", which hides what is there"
+}
+
+// Hint says what to do.
+func (*HiddenError) Hint() string {
+	return "change to another directory, or keep the files in a private folder: --no-namespace"
+}

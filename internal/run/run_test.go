@@ -299,6 +299,32 @@ func TestWithoutANamespace(t *testing.T) {
 	nothingLeft(t, r)
 }
 
+// TestAWorkingDirectoryIsNotHidden has a volume where the tests work.
+func TestAWorkingDirectoryIsNotHidden(t *testing.T) {
+	t.Parallel()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := map[string]any{}
+	text := strings.Replace(fmt.Sprintf(workload, ""), "/bowline-test/db", filepath.Dir(dir), 1)
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	r := request(t, newChanging("one"), "", "true")
+	if r.Pod, err = node.PodOf(object, nil); err != nil {
+		t.Fatal(err)
+	}
+	var hidden *HiddenError
+	if _, err := Run(t.Context(), r); !errors.As(err, &hidden) || hidden.Directory != dir {
+		t.Errorf("error %v, want a HiddenError", err)
+	}
+	r.Namespace = sandbox.Never
+	if exit, err := Run(t.Context(), r); err != nil || exit.Code != 0 {
+		t.Errorf("without a namespace it ends with %v, %v", exit, err)
+	}
+}
+
 // nothingLeft wants no folder of a run to be left, nor a reservation.
 func nothingLeft(t *testing.T, r Request) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,9 @@ func (s *supervisor) prepare(box *sandbox.Sandbox) ([]string, error) {
 			box.SetCommand(move.words(s.own()))
 		}
 		return e.list, nil
+	}
+	if dir, err := os.Getwd(); err == nil && len(s.request.Command) > 0 && box.Inside(dir) {
+		return nil, &HiddenError{Directory: dir}
 	}
 	return environ(s.request.Environ, s.plan, nil).list, nil
 }
