@@ -260,7 +260,7 @@ func read(t *testing.T, elem ...string) string {
 
 func TestWriteRefusesPaths(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"", "/a", "../a", "a/../../b", "..data", "..2026"} {
+	for _, path := range []string{"", "/a", "../a", "a/../../b", "..data", "./..data", "..2026"} {
 		root, dir := open(t)
 		changed, err := volume.Write(root, []node.File{file("good", "x", 0o644), file(path, "x", 0o644)}, volume.Owner{}, now())
 		if _, ok := errors.AsType[*node.PathError](err); !ok || changed {
