@@ -54,8 +54,9 @@ func environments() []planned {
 			field: `env: [{name: A, valueFrom: {secretKeyRef: {name: creds, key: password}}}, ` +
 				`{name: B, valueFrom: {configMapKeyRef: {name: conf, key: level}}}, ` +
 				`{name: C, valueFrom: {secretKeyRef: {name: none, key: x, optional: true}}}, ` +
-				`{name: D, valueFrom: {configMapKeyRef: {name: conf, key: blob, optional: true}}}, {name: E, value: "$(A)$(C)"}]`,
-			want: []string{"env A=pw", "env B=info", "env E=pw$(C)"},
+				`{name: D, valueFrom: {configMapKeyRef: {name: conf, key: blob, optional: true}}}, {name: E, value: "$(A)$(C)"}, ` +
+				`{name: F, value: own, valueFrom: {secretKeyRef: {name: none, key: x}}}]`,
+			want: []string{"env A=pw", "env B=info", "env E=pw$(C)", "env F=own"},
 		},
 		{
 			reason: "what the downward API tells a process",

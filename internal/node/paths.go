@@ -43,7 +43,7 @@ func ruleOf(name string) string {
 		return "a path is relative to its volume"
 	case len(name) > maxPath:
 		return "a path has 4096 bytes at most"
-	case strings.HasPrefix(name, ".."):
+	case strings.HasPrefix(path.Clean(name), ".."):
 		return "a path does not begin with two dots"
 	case strings.IndexByte(name, 0) >= 0:
 		return "a path has no NUL byte"

@@ -25,6 +25,7 @@ func TestCheckFiles(t *testing.T) {
 		{"upwards", []string{"a/.."}, false},
 		{"upwards and down again", []string{"a/../b"}, false},
 		{"reserved", []string{"..data"}, false},
+		{"reserved, written otherwise", []string{"./..data"}, false},
 		{"reserved, three dots", []string{"...a"}, false},
 		{"a long name", []string{"a/" + long + "x"}, false},
 		{"a long path", []string{strings.Repeat("x/", 2048) + "x"}, false},

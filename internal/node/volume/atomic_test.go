@@ -243,6 +243,21 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 	mustRead(t, filepath.Join(dir, "a"), "old")
 }
 
+// TestTheSameFilesAreNotWritten takes each step that writes where nothing can be written.
+func TestTheSameFilesAreNotWritten(t *testing.T) {
+	t.Parallel()
+	_, root := openDir(t)
+	if err := root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := &writer{root: root, files: generation(0), owner: Owner{Group: new(int64(1))}, old: "..1", same: true}
+	for _, step := range []func() error{w.lay, w.give, w.prepare, w.swap, w.drop} {
+		if err := step(); err != nil {
+			t.Errorf("a step writes: %v", err)
+		}
+	}
+}
+
 func BenchmarkWrite(b *testing.B) {
 	root, err := os.OpenRoot(b.TempDir())
 	if err != nil {

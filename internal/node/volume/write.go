@@ -109,7 +109,8 @@ func (w *writer) look() error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(w.entries, func(e fs.DirEntry) bool { return e.Name() == target && e.IsDir() }) {
+	// Anything else that it may lead to is not ours to remove later.
+	if strings.HasPrefix(target, ownPrefix) && slices.ContainsFunc(w.entries, func(e fs.DirEntry) bool { return e.Name() == target }) {
 		w.old = target
 	}
 	return nil

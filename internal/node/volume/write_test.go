@@ -129,8 +129,20 @@ func TestWriteAgain(t *testing.T) {
 			},
 		},
 		{
-			reason: "another mode", after: []node.File{file("a", "A", 0o600)},
-			want: []string{"drwxr-xr-x " + secondDir, "-rw------- " + secondDir + "/a = A", "..data -> " + secondDir, "a -> ..data/a"},
+			reason: "another mode", after: []node.File{file("a", "A", 0o600), before[1], before[2]},
+			want: []string{
+				"drwxr-xr-x " + secondDir, "-rw------- " + secondDir + "/a = A", "drwxr-xr-x " + secondDir + "/deep",
+				"-rw-r--r-- " + secondDir + "/deep/b = B", "-rw-r--r-- " + secondDir + "/deep/c = C",
+				"..data -> " + secondDir, "a -> ..data/a", "deep -> ..data/deep",
+			},
+		},
+		{
+			reason: "one more file", after: append([]node.File{file("e", "E", 0o644)}, before...),
+			want: []string{
+				"drwxr-xr-x " + secondDir, "-rw-r--r-- " + secondDir + "/a = A", "drwxr-xr-x " + secondDir + "/deep",
+				"-rw-r--r-- " + secondDir + "/deep/b = B", "-rw-r--r-- " + secondDir + "/deep/c = C", "-rw-r--r-- " + secondDir + "/e = E",
+				"..data -> " + secondDir, "a -> ..data/a", "deep -> ..data/deep", "e -> ..data/e",
+			},
 		},
 		{
 			reason: "a file becomes a directory", after: []node.File{file("a/x", "A", 0o644)},
@@ -260,7 +272,7 @@ func read(t *testing.T, elem ...string) string {
 
 func TestWriteRefusesPaths(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"", "/a", "../a", "a/../../b", "..data", "..2026"} {
+	for _, path := range []string{"", "/a", "../a", "a/../../b", "..data", "./..data", "..2026"} {
 		root, dir := open(t)
 		changed, err := volume.Write(root, []node.File{file("good", "x", 0o644), file(path, "x", 0o644)}, volume.Owner{}, now())
 		if _, ok := errors.AsType[*node.PathError](err); !ok || changed {
@@ -301,6 +313,9 @@ func TestAMountPointInAVolumeStays(t *testing.T) {
 	t.Parallel()
 	root, dir := open(t)
 	if err := os.Mkdir(filepath.Join(dir, "nested"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nested", filepath.Join(dir, "..data")); err != nil { // someone bent it
 		t.Fatal(err)
 	}
 	write(t, root, []node.File{file("a", "A", 0o644), file("nested", "N", 0o644)}, now())
