@@ -177,11 +177,18 @@ func (h *home) sweep(except string) (int64, error) {
 
 // inspect says whether the run of a reservation lives, and what it holds.
 func (h *home) inspect(name string) (int64, bool, error) {
-	file, err := h.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	info, err := h.root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return 0, false, nil // no run made that
+	}
+	var file *os.File
+	if err == nil {
+		file, err = h.root.Open(name)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ELOOP) {
-			return 0, false, nil
-		}
 		return 0, false, fmt.Errorf("reading a reservation: %w", err)
 	}
 	defer func() { _ = file.Close() }()
