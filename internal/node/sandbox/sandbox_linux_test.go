@@ -74,16 +74,24 @@ func TestMountPoints(t *testing.T) {
 			if want := "hunter2\nthe machine's\n"; !strings.HasPrefix(out, want) {
 				t.Errorf("the program saw %q, want %q", out, want)
 			}
-			for _, entry := range strings.Split(before[0], " ") {
-				if !strings.Contains(out+" ", entry+" ") && entry != "" {
-					t.Errorf("the program did not see /%s", entry)
-				}
+			if missing := missingFrom(out, before[0]); len(missing) > 0 {
+				t.Errorf("at the root, the program did not see %q", missing)
 			}
 			if diff := cmp.Diff(before, listing(t, "/", here, here+"/there", here+"/taken", "/usr/share")); diff != "" {
 				t.Errorf("the machine has changed: %s", diff)
 			}
 		})
 	}
+}
+
+func missingFrom(out, entries string) []string {
+	var missing []string
+	for entry := range strings.FieldsSeq(entries) {
+		if !strings.Contains(out+" ", entry+" ") {
+			missing = append(missing, entry)
+		}
+	}
+	return missing
 }
 
 func listing(t *testing.T, folders ...string) []string {
@@ -106,7 +114,7 @@ func listing(t *testing.T, folders ...string) []string {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	spec := sandbox.Spec{
-		Command: []string{"sh", "-c", "cat /b/one /b/pw; ls -A /b/none; cat /b/all/nested/key; cat /again/password; ls -l /b/evil; ls -l /b/loop"},
+		Command: []string{"sh", "-c", "cat /b/one /b/pw; ls -A /b/none; cat /b/all/nested/key; cat /again/password"},
 		Volumes: []sandbox.Volume{{Name: "db"}, {Name: "tls"}},
 		Mounts: []sandbox.Mount{
 			{Volume: "db", SubPath: "password", Path: "/b/pw"},
@@ -132,8 +140,8 @@ func TestParts(t *testing.T) {
 	if _, err := s.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if want := "1\nhunter2\nk\nhunter2\n"; !strings.HasPrefix(content(t, out), want) {
-		t.Errorf("the program saw %q, want %q", content(t, out), want)
+	if diff := cmp.Diff("1\nhunter2\nk\nhunter2", content(t, out)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -229,7 +237,6 @@ func TestNothingOfTheProgramShowsBefore(t *testing.T) {
 
 func TestPrivateFolder(t *testing.T) {
 	t.Parallel()
-	place := memory(t)
 	spec := sandbox.Spec{
 		Command: []string{"sh", "-c", `cat "$A/password" "$B" "$C/password"; ls "$ROOT"; ls -A "$D"`},
 		Volumes: []sandbox.Volume{{Name: "db"}, {Name: "unused"}},
@@ -239,8 +246,8 @@ func TestPrivateFolder(t *testing.T) {
 			{Volume: "db", Path: "/one", SubPath: "password"},
 			{Volume: "db", Path: "/none", SubPath: "none"},
 		},
-		Namespace: sandbox.Never, Storage: storage.Options{Dir: place},
-		Security: sandbox.Security{ReadOnlyRoot: true},
+		Namespace: sandbox.Never,
+		Security:  sandbox.Security{ReadOnlyRoot: true},
 	}
 	out := output(t)
 	spec.Stdout, spec.Stderr = out, out
@@ -250,16 +257,6 @@ func TestPrivateFolder(t *testing.T) {
 	}
 	if len(s.Unmet()) != 1 {
 		t.Errorf("unmet: %q, want the read-only root", s.Unmet())
-	}
-	for path, want := range map[string]bool{"/bindings/db/x": true, "/bindings/db": true, "/bindings": false, "/bindings/dbx": false, "/": false} {
-		if s.Inside(path) != want {
-			t.Errorf("%s is inside: %v", path, !want)
-		}
-	}
-	for _, path := range []string{"/", "/usr/bin", "/bindings/dbx", "relative"} {
-		if s.Seen(path) != path {
-			t.Errorf("%s is seen at %s", path, s.Seen(path))
-		}
 	}
 	env := append(os.Environ(), "A="+s.Seen("/bindings/db"), "B="+s.Seen("/one"), "C="+s.Seen("/again"), "ROOT="+s.Seen("/bindings"), "D="+s.Seen("/none"))
 	if err := s.Start(env); err != nil {
@@ -271,15 +268,33 @@ func TestPrivateFolder(t *testing.T) {
 	if diff := cmp.Diff("hunter2\nhunter2\nhunter2\ndb", content(t, out)); diff != "" {
 		t.Error(diff)
 	}
-	info, err := os.Stat(filepath.Join(s.Seen("/bindings/db"), "../../.."))
+}
+
+func TestPathsInThePrivateFolder(t *testing.T) {
+	t.Parallel()
+	spec := dbSpec("true")
+	spec.Namespace = sandbox.Never
+	s := build(t, spec, nil)
+	for path, want := range map[string]bool{"/bindings/db/x": true, "/bindings/db": true, "/bindings": false, "/bindings/dbx": false, "/": false} {
+		if s.Inside(path) != want {
+			t.Errorf("%s is inside: %v", path, !want)
+		}
+	}
+	for _, path := range []string{"/", "/usr/bin", "/bindings/dbx", "relative"} {
+		if s.Seen(path) != path {
+			t.Errorf("%s is seen at %s", path, s.Seen(path))
+		}
+	}
+	folder := filepath.Dir(filepath.Dir(s.Seen("/bindings")))
+	info, err := os.Stat(folder)
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the private folder is %v, %v", info, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if found := left(t, place); len(found) > 0 {
-		t.Errorf("left behind: %q", found)
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the private folder is still there: %v", err)
 	}
 }
 

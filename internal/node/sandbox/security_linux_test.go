@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestOthersFilesAreOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	thief := dbSpec("sh", "-c", `cat /proc/$0/root/bindings/db/password /bindings/db/password /proc/$0/environ`,
-		fmt.Sprint(a.PID()))
+		strconv.Itoa(a.PID()))
 	thief.Security, thief.Dir = second, "/"
 	out, exit := run(t, thief, nil)
 	if strings.Contains(out, "hunter2") || strings.Contains(out, "PATH=") || exit.Code == 0 {
@@ -119,7 +120,7 @@ func TestUserNamespaceLeavesNoPrivileges(t *testing.T) {
 			spec.Security.Drop, spec.Namespace = drop, policy
 			out, _ := run(t, spec, nil)
 			const noCaps = "0000000000000000"
-			for _, want := range []string{fmt.Sprint(os.Getuid()), "CapEff:" + noCaps, "CapPrm:" + noCaps, "CapInh:" + noCaps, "CapAmb:" + noCaps} {
+			for _, want := range []string{strconv.Itoa(os.Getuid()), "CapEff:" + noCaps, "CapPrm:" + noCaps, "CapInh:" + noCaps, "CapAmb:" + noCaps} {
 				if !strings.Contains("\n"+out+"\n", "\n"+want+"\n") {
 					t.Errorf("no line %q in\n%s", want, out)
 				}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -54,22 +55,17 @@ func TestBudget(t *testing.T) {
 	first := reserve(t, options, 6*kilobyte)
 	reserve(t, options, 3*kilobyte)
 	_, err := storage.Reserve(t.Context(), options, 2*kilobyte)
-	over := (*storage.BudgetError)(nil)
-	if !errors.As(err, &over) || *over != (storage.BudgetError{Wanted: 2 * kilobyte, Used: 9 * kilobyte, Limit: 10 * kilobyte}) {
-		t.Fatalf("got %v", err)
+	wantOver(t, err, storage.BudgetError{Wanted: 2 * kilobyte, Used: 9 * kilobyte, Limit: 10 * kilobyte})
+	if want := "the secrets need 2 KiB, other runs hold 9 KiB, and all may hold 10 KiB"; !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %q, want %q", err.Error(), want)
 	}
-	if want := "the secrets need 2 KiB, other runs hold 9 KiB, and all may hold 10 KiB"; over.Error() != want {
-		t.Errorf("got %q, want %q", over.Error(), want)
-	}
-	if err := first.Resize(t.Context(), 8*kilobyte); !errors.As(err, &over) || over.Used != 3*kilobyte {
-		t.Errorf("growing over the budget: got %v", err)
-	}
+	wantOver(t, first.Resize(t.Context(), 8*kilobyte),
+		storage.BudgetError{Wanted: 8 * kilobyte, Used: 3 * kilobyte, Limit: 10 * kilobyte})
 	if err := first.Resize(t.Context(), 7*kilobyte); err != nil {
 		t.Errorf("growing within the budget: %v", err)
 	}
-	if _, err := storage.Reserve(t.Context(), options, 1); !errors.As(err, &over) || over.Used != 10*kilobyte {
-		t.Errorf("after growing: got %v", err)
-	}
+	_, err = storage.Reserve(t.Context(), options, 1)
+	wantOver(t, err, storage.BudgetError{Wanted: 1, Used: 10 * kilobyte, Limit: 10 * kilobyte})
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +75,17 @@ func TestBudget(t *testing.T) {
 	reserve(t, options, 7*kilobyte)
 }
 
+func wantOver(t *testing.T, err error, want storage.BudgetError) {
+	t.Helper()
+	if over := (*storage.BudgetError)(nil); !errors.As(err, &over) || *over != want {
+		t.Errorf("got %v, want %v", err, want.Error())
+	}
+}
+
 func TestDefaultBudget(t *testing.T) {
 	t.Parallel()
 	_, err := storage.Reserve(t.Context(), storage.Options{Dir: memory(t)}, 64<<20+1)
-	if over := (*storage.BudgetError)(nil); !errors.As(err, &over) || over.Limit != 64<<20 {
-		t.Errorf("got %v", err)
-	}
+	wantOver(t, err, storage.BudgetError{Wanted: 64<<20 + 1, Limit: 64 << 20})
 }
 
 // TestManyAtOnce lets more runs reserve at once than the budget has room for.
@@ -132,20 +133,7 @@ func TestDeadRunsAreCleared(t *testing.T) {
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dead := range []string{"1-dead", "2-without-reservation"} {
-		if err := os.MkdirAll(filepath.Join(home(place), dead, "root"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(filepath.Dir(outside), filepath.Join(home(place), dead, "root", "link")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(home(place), "1-dead.run"), []byte("123456789012\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(home(place), "3-link.run")); err != nil {
-		t.Fatal(err)
-	}
+	leaveBehind(t, home(place), outside)
 	reserve(t, options, kilobyte)
 	entries, err := os.ReadDir(home(place))
 	if err != nil {
@@ -158,6 +146,23 @@ func TestDeadRunsAreCleared(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("%s was not to be cleared: %v", path, err)
 		}
+	}
+}
+
+// leaveBehind makes what dead runs leave, with links to elsewhere in it.
+func leaveBehind(t *testing.T, home, elsewhere string) {
+	t.Helper()
+	problems := []error{
+		os.WriteFile(filepath.Join(home, "1-dead.run"), []byte("123456789012\n"), 0o600),
+		os.Symlink(elsewhere, filepath.Join(home, "3-link.run")),
+	}
+	for _, dead := range []string{"1-dead", "2-without-reservation"} {
+		problems = append(problems,
+			os.MkdirAll(filepath.Join(home, dead, "root"), 0o700),
+			os.Symlink(filepath.Dir(elsewhere), filepath.Join(home, dead, "root", "link")))
+	}
+	if err := errors.Join(problems...); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -195,22 +200,33 @@ func TestFoldersThatCannotBeTrusted(t *testing.T) {
 	}
 }
 
-func TestDisk(t *testing.T) {
-	t.Parallel()
+// disk is a folder on a disk.
+func disk(t *testing.T) string {
+	t.Helper()
 	place := t.TempDir()
 	var found syscall.Statfs_t
 	if err := syscall.Statfs(place, &found); err != nil {
 		t.Fatal(err)
 	}
-	if int64(found.Type) == 0x01021994 { // tmpfs
+	if found.Type == 0x01021994 { // tmpfs
 		t.Skip("SKIPPED: the folder for temporary files is in memory")
 	}
+	return place
+}
+
+func TestDiskIsRefused(t *testing.T) {
+	t.Parallel()
+	place := disk(t)
 	r := reserve(t, storage.Options{Dir: place}, 1)
 	_, err := r.Directory(os.Geteuid(), os.Getegid())
 	if disk := (*storage.DiskError)(nil); !errors.As(err, &disk) || disk.Path != home(place) || disk.FileSystem == "" {
 		t.Errorf("got %v", err)
 	}
-	r = reserve(t, storage.Options{Dir: place, AllowDisk: true}, 1)
+}
+
+func TestDiskIsAllowed(t *testing.T) {
+	t.Parallel()
+	r := reserve(t, storage.Options{Dir: disk(t), AllowDisk: true}, 1)
 	folder, err := r.Directory(os.Geteuid(), os.Getegid())
 	if err != nil {
 		t.Fatal(err)
