@@ -211,7 +211,7 @@ func TestReadOnlyRoot(t *testing.T) {
 	here := t.TempDir()
 	spec := dbSpec("sh", "-c", `for f in "$0/x" /tmp/bowline-x /bindings/x /bindings/db/x; do
 			touch "$f" 2>/dev/null && echo "wrote $f"; done
-		echo x > /dev/null && echo x > /scratch/x && cat /bindings/db/password /proc/self/comm && echo done`, here)
+		echo x > /dev/null && echo sh > /proc/$$/comm && echo x > /scratch/x && cat /bindings/db/password /proc/self/comm && echo done`, here)
 	spec.Volumes = append(spec.Volumes, sandbox.Volume{Name: "s", Scratch: true})
 	spec.Mounts = append(spec.Mounts, sandbox.Mount{Volume: "s", Path: "/scratch"})
 	spec.Security.ReadOnlyRoot = true

@@ -28,7 +28,6 @@ func Stage(args []string) (code int, handled bool) {
 	if len(args) != 1 || args[0] != stageName {
 		return 0, false
 	}
-	unix.CloseOnExec(lineNumber)
 	// Credentials and the signal for the parent's death are a thread's, and the thread that calls execve is the program's.
 	runtime.LockOSThread()
 	l, err := lineOn(lineNumber)
