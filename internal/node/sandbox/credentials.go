@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ type credentials struct {
 
 // credentialsFor decides what the program gets, and lists what cannot be honoured.
 func credentialsFor(wanted Security, own identity) (credentials, []string, error) {
+	if err := idsOf(wanted); err != nil {
+		return credentials{}, nil, err
+	}
 	c := credentials{UID: own.uid, GID: own.gid, NoNewPrivs: wanted.NoNewPrivileges}
 	if wanted.User != nil {
 		c.UID = int(*wanted.User)
@@ -58,16 +62,26 @@ func credentialsFor(wanted Security, own identity) (credentials, []string, error
 	return c, unmet, nil
 }
 
+// idsOf refuses numbers that Kubernetes would refuse too. To Linux, some of them mean that nothing is to change.
+func idsOf(wanted Security) error {
+	ids := slices.Clone(wanted.Groups)
+	for _, id := range []*int64{wanted.User, wanted.Group} {
+		if id != nil {
+			ids = append(ids, *id)
+		}
+	}
+	for _, id := range ids {
+		if id < 0 || id > math.MaxInt32 {
+			return &SpecError{Field: "security context", Problem: strconv.FormatInt(id, 10) + " is no id of a user or group"}
+		}
+	}
+	return nil
+}
+
 // become sets the ids and groups: any of them for root, else no others than the present ones.
 func (c *credentials) become(wanted Security, own identity) ([]string, error) {
 	if own.uid != 0 {
-		if wanted.User != nil && *wanted.User != int64(own.uid) {
-			return nil, &CannotBecomeError{What: "user", ID: *wanted.User, Own: own.uid}
-		}
-		if wanted.Group != nil && *wanted.Group != int64(own.gid) {
-			return nil, &CannotBecomeError{What: "group", ID: *wanted.Group, Own: own.gid}
-		}
-		return lackingGroups(wanted.Groups, own), nil
+		return lackingGroups(wanted.Groups, own), stay(wanted, own)
 	}
 	c.Become = wanted.User != nil || wanted.Group != nil || len(wanted.Groups) > 0
 	if wanted.User != nil {
@@ -80,6 +94,17 @@ func (c *credentials) become(wanted Security, own identity) ([]string, error) {
 		c.Groups = append(c.Groups, int(group))
 	}
 	return nil, nil
+}
+
+// stay refuses ids other than the present ones.
+func stay(wanted Security, own identity) error {
+	if wanted.User != nil && *wanted.User != int64(own.uid) {
+		return &CannotBecomeError{What: "user", ID: *wanted.User, Own: own.uid}
+	}
+	if wanted.Group != nil && *wanted.Group != int64(own.gid) {
+		return &CannotBecomeError{What: "group", ID: *wanted.Group, Own: own.gid}
+	}
+	return nil
 }
 
 func lackingGroups(wanted []int64, own identity) []string {
@@ -117,6 +142,4 @@ func primaryGroup(uid int, passwd func() (io.ReadCloser, error)) int {
 func (c *credentials) owner() (int, int) { return c.UID, c.GID }
 
 // keepsIdentity says whether the program runs under the ids that this process has.
-func (c *credentials) keepsIdentity(own identity) bool {
-	return !c.Become || c.UID == own.uid && c.GID == own.gid && len(c.Groups) == 0
-}
+func (c *credentials) keepsIdentity() bool { return !c.Become }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +37,7 @@ func capabilities() (capabilitySet, capabilitySet, error) {
 func setCapabilities(wanted capabilitySet) error {
 	const half = 32
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	low, high := uint32(wanted&0xffffffff), uint32(wanted>>half) //nolint:gosec // the two halves of one word
+	low, high := uint32(wanted&0xffffffff), uint32(wanted>>half)
 	data := [2]unix.CapUserData{{Effective: low, Permitted: low}, {Effective: high, Permitted: high}}
 	if err := unix.Capset(&header, &data[0]); err != nil {
 		return fmt.Errorf("setting capabilities: %w", err)
@@ -56,6 +57,20 @@ func (c *credentials) assume(kind namespace) error {
 	if err := c.setIDs(); err != nil {
 		return err
 	}
+	if err := c.limit(kind); err != nil {
+		return err
+	}
+	if !c.NoNewPrivs {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("setting no_new_privs: %w", err)
+	}
+	return nil
+}
+
+// limit gives up the capabilities that the program is not to have.
+func (c *credentials) limit(kind namespace) error {
 	_, permitted, err := capabilities()
 	if err != nil {
 		return err
@@ -66,16 +81,7 @@ func (c *credentials) assume(kind namespace) error {
 	if kind&userNamespace != 0 && c.UID != 0 {
 		permitted = 0 // those to mount with
 	}
-	if err := setCapabilities(permitted); err != nil {
-		return err
-	}
-	if !c.NoNewPrivs {
-		return nil
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("setting no_new_privs: %w", err)
-	}
-	return nil
+	return setCapabilities(permitted)
 }
 
 // bound drops what is not kept from the bounding set. Who may not do that can reach the same by no_new_privs, having no
@@ -97,7 +103,7 @@ func (c *credentials) bound() error {
 			continue
 		}
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, number, 0, 0, 0)
-		if err != nil && err != unix.EINVAL { //nolint:errorlint // an older kernel has fewer
+		if err != nil && !errors.Is(err, unix.EINVAL) { // an older kernel has fewer
 			return fmt.Errorf("dropping capability %v: %w", capabilitySet(1<<number).names(), err)
 		}
 	}

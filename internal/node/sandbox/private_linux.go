@@ -28,9 +28,7 @@ type private struct {
 func (p *private) seen(container string) string {
 	container = path.Clean(container)
 	for _, m := range p.mounts {
-		_, inside := below(m.Path, container)
-		_, above := below(container, m.Path)
-		if inside || above && container != "/" {
+		if within(m.Path, container) || within(container, m.Path) && container != "/" {
 			return filepath.Join(p.dir, mountedFolder, container)
 		}
 	}
@@ -91,6 +89,23 @@ func (p *private) open(root *os.Root, v Volume) (*os.Root, error) {
 		return nil, errors.Join(err, folder.Close())
 	}
 	return folder, nil
+}
+
+// makeParts makes folders of the parts of volumes that are mounted and not there, as the kubelet does.
+func (p *private) makeParts(folders map[string]*os.Root) error {
+	for _, m := range p.mounts {
+		if m.SubPath == "" {
+			continue
+		}
+		_, err := folders[m.Volume].Stat(m.SubPath)
+		if errors.Is(err, os.ErrNotExist) {
+			err = folders[m.Volume].MkdirAll(m.SubPath, passMode)
+		}
+		if err != nil {
+			return fmt.Errorf("making the subPath %q of volume %q: %w", m.SubPath, m.Volume, err)
+		}
+	}
+	return nil
 }
 
 // makeAll makes a folder and those above it, for everyone to pass: the private folder itself keeps others out.

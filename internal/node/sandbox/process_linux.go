@@ -93,7 +93,7 @@ func namespacesFor(own identity, wanted credentials) []namespace {
 	if own.uid == 0 {
 		kinds = append(kinds, mountNamespace)
 	}
-	if wanted.keepsIdentity(own) {
+	if wanted.keepsIdentity() {
 		kinds = append(kinds, mountNamespace|userNamespace)
 	}
 	return kinds

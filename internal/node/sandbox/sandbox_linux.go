@@ -142,8 +142,7 @@ func (s *Sandbox) Seen(seen string) string {
 // Inside says whether a path is that of a mount, or below one.
 func (s *Sandbox) Inside(seen string) bool {
 	return slices.ContainsFunc(s.spec.Mounts, func(m Mount) bool {
-		_, inside := below(m.Path, path.Clean(seen))
-		return inside
+		return within(m.Path, path.Clean(seen))
 	})
 }
 
@@ -168,6 +167,11 @@ func (s *Sandbox) SetCommand(command []string) { s.spec.Command = command }
 // Start mounts what the volumes hold by now and runs the program with the environment given, once. An error means that
 // nothing was started. From now on, signals to this process are passed on to the program, until it ends.
 func (s *Sandbox) Start(env []string) error {
+	if s.private != nil {
+		if err := s.private.makeParts(s.folders); err != nil {
+			return err
+		}
+	}
 	s.relay = startRelay(s.stage.process)
 	err := s.stage.launch(launch{
 		Argv: s.spec.Command, Env: env, Dir: s.spec.Dir, Credentials: s.credentials,

@@ -190,13 +190,9 @@ func (m Mount) problem(seen map[string]bool, volumes []Volume) string {
 
 func depth(p string) int { return strings.Count(p, "/") }
 
-// below says what is left of a path within a folder: "." for the folder itself.
-func below(folder, p string) (string, bool) {
-	if p == folder {
-		return ".", true
-	}
-	rest, ok := strings.CutPrefix(p, strings.TrimSuffix(folder, "/")+"/")
-	return rest, ok
+// within says whether a path is a folder, or below it.
+func within(folder, p string) bool {
+	return p == folder || strings.HasPrefix(p, strings.TrimSuffix(folder, "/")+"/")
 }
 
 func orElse(file, other *os.File) *os.File {

@@ -28,7 +28,6 @@ func Stage(args []string) (code int, handled bool) {
 	if len(args) != 1 || args[0] != stageName {
 		return 0, false
 	}
-	unix.CloseOnExec(lineNumber)
 	// Credentials and the signal for the parent's death are a thread's, and the thread that calls execve is the program's.
 	runtime.LockOSThread()
 	l, err := lineOn(lineNumber)
@@ -36,15 +35,16 @@ func Stage(args []string) (code int, handled bool) {
 		_, _ = fmt.Fprintln(os.Stderr, "this is a part of bowline run, and is started by it only")
 		return stageEnded, true
 	}
-	if err := serve(l); err != nil {
-		missing := (*NotFoundError)(nil)
-		answer := reply{Problem: strings.ReplaceAll(err.Error(), "\n", "; ")}
-		if errors.As(err, &missing) {
-			answer = reply{Problem: missing.Problem, NotFound: true}
-		}
-		_ = l.send(answer) // nobody is left to tell
-	}
+	_ = l.send(replyFor(serve(l))) // if that fails, nobody is left to tell
 	return stageEnded, true
+}
+
+// replyFor puts what went wrong into one line.
+func replyFor(err error) reply {
+	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+		return reply{Problem: missing.Problem, NotFound: true}
+	}
+	return reply{Problem: strings.ReplaceAll(err.Error(), "\n", "; ")}
 }
 
 // serve makes what it is told to make, waits, and becomes the program. It returns only if that does not work.

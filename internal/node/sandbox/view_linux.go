@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 
@@ -130,10 +129,11 @@ func (v *view) finish(readOnlyRoot bool) error {
 		return err
 	}
 	for _, c := range v.mounted {
-		if !v.nested(c.mount.Path) {
-			if err := v.makePoint(c); err != nil {
-				return err
-			}
+		if v.nested(c.mount.Path) {
+			continue
+		}
+		if err := v.makePoint(c); err != nil {
+			return err
 		}
 	}
 	if err := v.protect(readOnlyRoot); err != nil {
@@ -144,11 +144,16 @@ func (v *view) finish(readOnlyRoot bool) error {
 			return err
 		}
 	}
+	return v.protectVolumes()
+}
+
+func (v *view) protectVolumes() error {
 	for _, c := range v.mounted {
-		if c.readOnly {
-			if err := setReadOnly(c.fd, "", unix.AT_EMPTY_PATH); err != nil {
-				return fmt.Errorf("making %s read-only: %w", c.mount.Path, err)
-			}
+		if !c.readOnly {
+			continue
+		}
+		if err := setReadOnly(c.fd, "", unix.AT_EMPTY_PATH); err != nil {
+			return fmt.Errorf("making %s read-only: %w", c.mount.Path, err)
 		}
 	}
 	return nil
@@ -157,8 +162,7 @@ func (v *view) finish(readOnlyRoot bool) error {
 // nested says whether a path is within another mount.
 func (v *view) nested(p string) bool {
 	return slices.ContainsFunc(v.made.Mounts, func(m Mount) bool {
-		_, inside := below(m.Path, p)
-		return inside && m.Path != p
+		return m.Path != p && within(m.Path, p)
 	})
 }
 
@@ -187,8 +191,8 @@ func (v *view) cloneVolumes() error {
 }
 
 func (v *view) clone(m Mount) (clone, error) {
-	volume, base, within := v.find(m.Volume)
-	source, err := resolve(base, path.Join(within, "."), m.SubPath, volume.Mode)
+	volume, base, folder := v.find(m.Volume)
+	source, err := resolve(base, folder, m.SubPath, volume.Mode)
 	if err != nil {
 		return clone{}, err
 	}

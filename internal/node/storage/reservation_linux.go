@@ -177,28 +177,43 @@ func (h *home) sweep(except string) (int64, error) {
 
 // inspect says whether the run of a reservation lives, and what it holds.
 func (h *home) inspect(name string) (int64, bool, error) {
-	file, err := h.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	info, err := h.root.Lstat(name)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return 0, false, nil // it is just gone, or no run made it
+	}
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ELOOP) {
-			return 0, false, nil
-		}
-		return 0, false, fmt.Errorf("reading a reservation: %w", err)
+		return 0, false, fmt.Errorf("looking at a reservation: %w", err)
+	}
+	file, err := h.root.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("opening a reservation: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	if err := flock(file); err == nil {
+	err = flock(file)
+	if err == nil {
 		return 0, false, nil
-	} else if !errors.Is(err, unix.EWOULDBLOCK) {
+	}
+	if !errors.Is(err, unix.EWOULDBLOCK) {
 		return 0, false, err
 	}
+	bytes, err := h.held(file)
+	return bytes, err == nil, err
+}
+
+// held reads what a reservation holds.
+func (h *home) held(file *os.File) (int64, error) {
 	text, err := io.ReadAll(io.LimitReader(file, longestSize))
 	if err != nil {
-		return 0, false, fmt.Errorf("reading a reservation: %w", err)
+		return 0, fmt.Errorf("reading a reservation: %w", err)
 	}
 	bytes, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil || bytes < 0 {
-		return 0, false, &UnsafeError{Path: filepath.Join(h.path, name), Problem: "it holds no number of bytes"}
+		return 0, &UnsafeError{Path: file.Name(), Problem: "it holds no number of bytes"}
 	}
-	return bytes, true, nil
+	return bytes, nil
 }
 
 // flock takes the lock on a file, or returns EWOULDBLOCK.
