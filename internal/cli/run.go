@@ -35,6 +35,7 @@ type runFlags struct {
 	noNamespace bool
 	allowDisk   bool
 	cleanEnv    bool
+	keepUser    bool
 	storage     string
 	onChange    string
 
@@ -76,6 +77,7 @@ are held in memory, follow their Secrets while the program runs, and are gone wi
 		"keep the files in a private folder and tell the program by its variables, although it could see the container's paths")
 	flags.BoolVar(&f.allowDisk, "allow-disk", false, "let Secrets lie on a disk")
 	flags.BoolVar(&f.cleanEnv, "clean-env", false, "inherit nothing but PATH, so that the program has the container's variables only")
+	flags.BoolVar(&f.keepUser, "keep-user", false, "run the program as you are, whatever user and groups the container has")
 	flags.StringVar(&f.storage, "secret-storage-size", "64Mi", "how much all your runs on this machine may hold together")
 	flags.StringVar(&f.onChange, "on-change", "ignore",
 		"what to do when something changes that the container sees: ignore, signal:NAME (such as signal:HUP) or restart")
@@ -159,7 +161,7 @@ func (f *runFlags) execute(ctx context.Context, streams Streams) error {
 // request makes of the flags what does not depend on the workload.
 func (f *runFlags) request(streams Streams) (run.Request, error) {
 	r := run.Request{
-		Command: f.command, Environ: os.Environ(),
+		Command: f.command, Environ: os.Environ(), KeepUser: f.keepUser,
 		Say:   func(text string) { _, _ = fmt.Fprintf(streams.Err, "bowline: %s\n", text) },
 		Stdin: fileOf(streams.In), Stdout: fileOf(streams.Out), Stderr: fileOf(streams.Err),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bowline-dev/bowline/internal/live"
 	"github.com/bowline-dev/bowline/internal/node"
+	"github.com/bowline-dev/bowline/internal/node/sandbox"
 	"github.com/bowline-dev/bowline/internal/offline"
 	"github.com/bowline-dev/bowline/internal/run"
 )
@@ -123,6 +124,9 @@ func planHint(err error) string {
 	}
 	if _, ok := errors.AsType[*run.NoCommandError](err); ok {
 		return "give a command behind --, or run the image: --container=docker"
+	}
+	if e, ok := errors.AsType[*sandbox.StageError](err); ok && strings.Contains(e.Doing, "permission denied") {
+		return "the program runs as the container's user; to run it as you are: --keep-user"
 	}
 	if _, ok := errors.AsType[*run.LineError](err); ok {
 		return "let bowline run start the program, which can have such variables"

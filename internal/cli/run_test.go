@@ -73,7 +73,10 @@ func refused(ts *testscript.TestScript, _ bool, args []string) {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{Dir: "testdata/run", Cmds: scriptCommands(), RequireUniqueNames: true})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/run", Cmds: scriptCommands(), RequireUniqueNames: true,
+		Condition: func(name string) (bool, error) { return name == "root" && os.Geteuid() == 0, nil },
+	})
 }
 
 // TestRunInACluster runs each script in a namespace of its own.

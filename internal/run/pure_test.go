@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bowline-dev/bowline/internal/node"
+	"github.com/bowline-dev/bowline/internal/node/sandbox"
 )
 
 const secret = "canary-swordfish"
@@ -122,6 +123,41 @@ func TestArguments(t *testing.T) {
 		got := strings.ReplaceAll(Line(e.Arguments(plan, places, test.command)), "--password="+secret, "'--password="+secret+"'")
 		if diff := cmp.Diff(common+test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+}
+
+func TestSecurity(t *testing.T) {
+	t.Parallel()
+	all := full().Security
+	as := sandbox.Security{ReadOnlyRoot: true, NoNewPrivileges: true, Drop: all.Drop, Add: all.Add}
+	whole := as
+	whole.User, whole.Group, whole.Groups, whole.RunAsNonRoot = all.User, all.Group, all.Groups, true
+	user := as
+	user.RunAsNonRoot = true
+	tests := []struct {
+		reason string
+		keep   bool
+		own    int
+		want   sandbox.Security
+		said   []string
+	}{
+		{"root can", false, 0, whole, nil},
+		{"root need not", true, 0, as, nil},
+		{"others cannot", false, 1000, user, []string{"the program runs as you are, user 1000: to run it as user 7 and its groups takes root"}},
+		{"others need not", true, 1000, as, nil},
+	}
+	for _, test := range tests {
+		var said []string
+		s := &supervisor{plan: full(), told: map[string]bool{}, request: Request{
+			KeepUser: test.keep, Say: func(text string) { said = append(said, text) },
+		}}
+		s.plan.Security.RunAsNonRoot = true
+		if diff := cmp.Diff(test.want, s.security(test.own)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+		if diff := cmp.Diff(test.said, said); diff != "" {
+			t.Errorf("%s: said (-want +got):\n%s", test.reason, diff)
 		}
 	}
 }

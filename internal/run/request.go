@@ -63,6 +63,8 @@ type Request struct {
 	OnChange OnChange
 	// Namespace says whether the program is to see its files where the container does.
 	Namespace sandbox.Policy
+	// KeepUser runs the program as this process runs, whatever user and groups the container has.
+	KeepUser bool
 	// Storage says where files are held, and how much of them.
 	Storage storage.Options
 	// Say gets what a person should know, in one line without a value.

@@ -134,12 +134,37 @@ func (s *supervisor) spec(command []string) sandbox.Spec {
 	if len(s.request.Command) == 0 {
 		spec.Dir = s.plan.WorkingDir
 	}
+	spec.Security = s.security(os.Geteuid())
+	return spec
+}
+
+// security is what the program may do, and as whom. Only root can make it somebody else; for others it runs as they are,
+// and they are told.
+func (s *supervisor) security(own int) sandbox.Security {
 	c := s.plan.Security
-	spec.Security = sandbox.Security{
+	wanted := sandbox.Security{
 		User: c.User, Group: c.Group, Groups: c.Groups, ReadOnlyRoot: c.ReadOnlyRoot, NoNewPrivileges: c.NoNewPrivileges,
 		RunAsNonRoot: c.RunAsNonRoot, Drop: c.Drop, Add: c.Add,
 	}
-	return spec
+	if s.request.KeepUser {
+		wanted.User, wanted.Group, wanted.Groups, wanted.RunAsNonRoot = nil, nil, nil, false
+		return wanted
+	}
+	if own == 0 {
+		return wanted
+	}
+	var others []string
+	if c.User != nil && *c.User != int64(own) {
+		others = append(others, fmt.Sprintf("user %d", *c.User))
+	}
+	if c.Group != nil || len(c.Groups) > 0 {
+		others = append(others, "its groups")
+	}
+	if len(others) > 0 {
+		s.say(fmt.Sprintf("the program runs as you are, user %d: to run it as %s takes root", own, strings.Join(others, " and ")))
+	}
+	wanted.User, wanted.Group, wanted.Groups = nil, nil, nil
+	return wanted
 }
 
 // folder says what the directory of a volume is to be.

@@ -265,7 +265,8 @@ func writeRun(out io.Writer, ways []*way, delays []time.Duration, peak float64) 
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", w.name, number(half), number(percentile(sorted, most)), number(half-direct))
 	}
 	sorted := slices.Sorted(slices.Values(delays))
-	_, _ = fmt.Fprintf(table, "a changed Secret is in its file after\t%s\t%s\t\t\n", number(percentile(sorted, middle)), number(percentile(sorted, most)))
+	_, _ = fmt.Fprintf(table, "a changed Secret is in its file after\t%s\t%s\t\t\n",
+		number(percentile(sorted, middle)), number(percentile(sorted, most)))
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
