@@ -109,17 +109,50 @@ func TestTheFormOfTheKubelet(t *testing.T) {
 
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
-	before := []node.File{file("a", "A", 0o644), file("deep/b", "B", 0o644), file("deep/c", "C", 0o644)}
+	before := original()
 	first := []string{
 		"drwxr-xr-x " + firstDir, "-rw-r--r-- " + firstDir + "/a = A", "drwxr-xr-x " + firstDir + "/deep",
 		"-rw-r--r-- " + firstDir + "/deep/b = B", "-rw-r--r-- " + firstDir + "/deep/c = C",
 		"..data -> " + firstDir, "a -> ..data/a", "deep -> ..data/deep",
 	}
-	tests := []struct {
-		reason string
-		after  []node.File
-		want   []string // nil where nothing changes
-	}{
+	for _, tc := range rewrites(before) {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			root, dir := open(t)
+			write(t, root, before, now())
+			stamp := modified(t, dir)
+			changed := write(t, root, tc.after, now().Add(time.Second))
+			want := tc.want
+			if want == nil {
+				want = first
+				if !modified(t, dir).Equal(stamp) {
+					t.Error("the directory was written to")
+				}
+			}
+			if changed != (tc.want != nil) {
+				t.Errorf("changed = %t", changed)
+			}
+			if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// original are the files of the first write.
+func original() []node.File {
+	return []node.File{file("a", "A", 0o644), file("deep/b", "B", 0o644), file("deep/c", "C", 0o644)}
+}
+
+// rewrite is a second write.
+type rewrite struct {
+	reason string
+	after  []node.File
+	want   []string // nil where nothing changes
+}
+
+func rewrites(before []node.File) []rewrite {
+	return []rewrite{
 		{reason: "the same files, in another order", after: []node.File{before[2], before[0], before[1]}},
 		{
 			reason: "another value, one removed, one more", after: []node.File{file("a", "AA", 0o644), file("other", "O", 0o644)},
@@ -152,28 +185,6 @@ func TestWriteAgain(t *testing.T) {
 			},
 		},
 		{reason: "nothing is left", want: []string{"drwxr-xr-x " + secondDir, "..data -> " + secondDir}},
-	}
-	for _, tc := range tests {
-		t.Run(tc.reason, func(t *testing.T) {
-			t.Parallel()
-			root, dir := open(t)
-			write(t, root, before, now())
-			stamp := modified(t, dir)
-			changed := write(t, root, tc.after, now().Add(time.Second))
-			want := tc.want
-			if want == nil {
-				want = first
-				if !modified(t, dir).Equal(stamp) {
-					t.Error("the directory was written to")
-				}
-			}
-			if changed != (tc.want != nil) {
-				t.Errorf("changed = %t", changed)
-			}
-			if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
 	}
 }
 
