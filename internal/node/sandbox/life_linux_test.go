@@ -153,6 +153,30 @@ func over(pid int) bool {
 	return err != nil || strings.Contains(string(status), ") Z ")
 }
 
+func TestWithoutNamespaces(t *testing.T) {
+	t.Parallel()
+	place := memory(t)
+	command := exec.Command("/proc/self/exe")
+	command.Env = append(os.Environ(), helperVariable+"="+deniedMode, helperPlace+"="+place, helperScript+`=cat "$DB/password"; exit 9`)
+	command.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	text, err := command.CombinedOutput()
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) || strings.Contains(string(text), "cannot:") {
+		t.Skipf("SKIPPED, since it needs user namespaces: %v, %s", err, text)
+	}
+	want := "isolated: false no namespace can be had: namespaces are forbidden or used up here"
+	if !strings.HasPrefix(string(text), want) || !strings.HasSuffix(string(text), "hunter2\n") || exit.ExitCode() != 9 {
+		t.Errorf("got %v, %q", exit, text)
+	}
+	if found := left(t, place); len(found) > 0 {
+		t.Errorf("left behind: %q", found)
+	}
+}
+
 func TestStopAndContinue(t *testing.T) {
 	t.Parallel()
 	command, out := helper(t, "auto", memory(t), "echo ready $$; while :; do sleep 0.01; done")
