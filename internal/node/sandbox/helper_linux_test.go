@@ -22,6 +22,8 @@ const (
 	// helperVariable makes this test binary a supervisor that a test can kill.
 	helperVariable = "BOWLINE_SANDBOX_HELPER"
 	helperPlace    = "BOWLINE_SANDBOX_PLACE"
+	// deniedMode is for a supervisor that can have no namespace.
+	deniedMode = "denied"
 	// panicMode is for a supervisor that panics as soon as a file of this name is in its place.
 	panicMode    = "panic"
 	helperScript = "BOWLINE_SANDBOX_SCRIPT"
@@ -40,42 +42,62 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// supervise runs a script in a sandbox as bowline would, and prints "ready" once it runs.
+// supervise runs a script in a sandbox as bowline would, and ends as it.
 func supervise(mode string) int {
+	exit, err := superviseScript(mode)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot:", err)
+		return 2
+	}
+	return exit.Code
+}
+
+func superviseScript(mode string) (sandbox.Exit, error) {
 	spec := dbSpec("sh", "-c", os.Getenv(helperScript))
 	spec.Storage.Dir = os.Getenv(helperPlace)
-	if mode == "never" {
+	switch mode {
+	case "never":
 		spec.Namespace = sandbox.Never
+	case deniedMode:
+		if err := forbidNamespaces(); err != nil {
+			return sandbox.Exit{}, err
+		}
 	}
 	s, err := sandbox.New(context.Background(), spec)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
+		return sandbox.Exit{}, err
 	}
 	if mode != panicMode {
 		defer s.Close()
 	}
+	is, reason := s.Isolated()
+	fmt.Fprintln(os.Stdout, "isolated:", is, reason)
 	if err := s.Volume("db").WriteFile("password", []byte("hunter2\n"), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
+		return sandbox.Exit{}, err
 	}
-	if err := s.Start(os.Environ()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
+	if err := s.Start(append(os.Environ(), "DB="+s.Seen("/bindings/db"))); err != nil {
+		return sandbox.Exit{}, err
 	}
 	if mode == panicMode {
-		for range time.Tick(time.Millisecond) {
-			if _, err := os.Stat(filepath.Join(spec.Storage.Dir, panicMode)); err == nil {
-				panic("as the test wants it")
-			}
+		panicWhen(filepath.Join(spec.Storage.Dir, panicMode))
+	}
+	return s.Wait()
+}
+
+// panicWhen panics when a file is there.
+func panicWhen(file string) {
+	for range time.Tick(time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			panic("as the test wants it")
 		}
 	}
-	exit, err := s.Wait()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
-	}
-	return exit.Code
+}
+
+// forbidNamespaces forbids this process's own user namespace to have others within.
+func forbidNamespaces() error {
+	return errors.Join(
+		os.WriteFile("/proc/sys/user/max_mnt_namespaces", []byte("0"), 0),
+		os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0))
 }
 
 // dbSpec is one secret volume at /bindings/db.

@@ -141,10 +141,40 @@ func TestSignalsArePassedOn(t *testing.T) {
 	}
 }
 
-// gone says whether a process is no more, or waits to be reaped only.
+// gone says whether a process is no more. As long as its first thread waits to be reaped, others may still hold its files.
 func gone(pid int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// over says whether a process is no more, or waits to be reaped by who knows whom.
+func over(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(status), ") Z ")
+}
+
+func TestWithoutNamespaces(t *testing.T) {
+	t.Parallel()
+	place := memory(t)
+	command := exec.Command("/proc/self/exe")
+	command.Env = append(os.Environ(), helperVariable+"="+deniedMode, helperPlace+"="+place, helperScript+`=cat "$DB/password"; exit 9`)
+	command.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	text, err := command.CombinedOutput()
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) || strings.Contains(string(text), "cannot:") {
+		t.Skipf("SKIPPED, since it needs user namespaces: %v, %s", err, text)
+	}
+	want := "isolated: false no namespace can be had: namespaces are forbidden or used up here"
+	if !strings.HasPrefix(string(text), want) || !strings.HasSuffix(string(text), "hunter2\n") || exit.ExitCode() != 9 {
+		t.Errorf("got %v, %q", exit, text)
+	}
+	if found := left(t, place); len(found) > 0 {
+		t.Errorf("left behind: %q", found)
+	}
 }
 
 func TestStopAndContinue(t *testing.T) {
@@ -211,7 +241,7 @@ func TestCleanedUpHoweverItEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "the supervisor to end", func() bool { return gone(command.Process.Pid) })
-			eventually(t, "the program to end", func() bool { return gone(program) })
+			eventually(t, "the program to end", func() bool { return over(program) })
 			if held := sweep(t, place); held != 0 {
 				t.Errorf("%d bytes are still held", held)
 			}
@@ -236,7 +266,7 @@ func TestTerminalSignalsAreNotPassedOn(t *testing.T) {
 	keyboard, screen := terminal(t)
 	command := exec.Command("/proc/self/exe")
 	command.Env = append(os.Environ(), helperVariable+"=auto", helperPlace+"="+memory(t), helperScript+
-		"=exec setsid sh -c 'trap \"echo interrupted\" INT; trap \"exit 5\" HUP; echo ready; while :; do sleep 0.01; done'")
+		"=exec setsid sh -c 'trap \"echo interrupted\" INT; trap \"exit 5\" USR1; echo ready; while :; do sleep 0.01; done'")
 	out := output(t)
 	command.Stdin, command.Stdout, command.Stderr = screen, out, out
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -252,7 +282,7 @@ func TestTerminalSignalsAreNotPassedOn(t *testing.T) {
 	if _, err := io.ReadFull(keyboard, echo); err != nil || string(echo) != "^C" {
 		t.Fatalf("the terminal shows %q, %v", echo, err)
 	}
-	if err := command.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := command.Process.Signal(syscall.SIGUSR1); err != nil { // its number is higher, so INT goes first
 		t.Fatal(err)
 	}
 	if exit := (*exec.ExitError)(nil); !errors.As(command.Wait(), &exit) || exit.ExitCode() != 5 {

@@ -130,9 +130,20 @@ func startStage(kind namespace, streams []*os.File) (*stage, error) {
 	files := append(append([]*os.File{}, streams...), theirs)
 	started, err := startProcess("/proc/self/exe", []string{stageName}, attributesFor(kind, files))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the second stage: %w", err), ours.close())
+		return nil, errors.Join(refusal(err), ours.close())
 	}
 	return &stage{process: started, line: ours}, nil
+}
+
+// refusal says in words why Linux does not start a process in a namespace.
+func refusal(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSPC):
+		return fmt.Errorf("namespaces are forbidden or used up here (sysctl user.max_mnt_namespaces, user.max_user_namespaces): %w", err)
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("this user may not make namespaces here: %w", err)
+	}
+	return fmt.Errorf("starting the second stage: %w", err)
 }
 
 // end kills what runs and closes the line. It may be called at any time, and again.

@@ -30,7 +30,7 @@ type Sandbox struct {
 }
 
 // New makes the memory and the namespace for a program. Nothing runs in them before Start. The context ends with New: to
-// end the program, signal it.
+// end the program, signal it. A program that is to run again takes a new Sandbox: its namespace ends with it.
 func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 	spec, err := spec.tidy()
 	if err != nil {

@@ -132,6 +132,23 @@ func TestUserNamespaceLeavesNoPrivileges(t *testing.T) {
 	}
 }
 
+// TestMirrorsAreNoWayIn looks for what a user could write to in a mirror, but not in the folder that it shows.
+func TestMirrorsAreNoWayIn(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("TestUnprivileged runs it as another user")
+	}
+	t.Parallel()
+	if out, _ := run(t, dbSpec("sh", "-c", "mkdir /bowline-x && echo made"), nil); strings.Contains(out, "made") {
+		t.Error("the user can write to the root")
+	}
+	here := t.TempDir()
+	spec := dbSpec("sh", "-c", `mkdir "$0/x" && echo made`, here)
+	spec.Mounts[0].Path = here + "/new"
+	if out, _ := run(t, spec, nil); !strings.Contains(out, "made") {
+		t.Errorf("the user cannot write to an own folder: %s", out)
+	}
+}
+
 func TestRefusedCredentials(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
