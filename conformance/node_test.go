@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	"github.com/bowline-dev/bowline/conformance"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
 	"github.com/bowline-dev/bowline/internal/node"
+	"github.com/bowline-dev/bowline/internal/node/volume"
 )
 
 // TestNodeClauses tries the clauses that need a node with something that stands in for one: it lays out the files of each
@@ -146,7 +148,7 @@ func (s *standIn) probe(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return fmt.Errorf("making a folder for the pod: %w", err)
 	}
-	if err := plan.Write(dir); err != nil {
+	if err := lay(plan, dir); err != nil {
 		return fmt.Errorf("writing the files of the pod: %w", err)
 	}
 	// There is no root of its own, so paths from the root are moved into the folder.
@@ -156,8 +158,33 @@ func (s *standIn) probe(ctx context.Context, pod *corev1.Pod) error {
 		command = append(command, moved.Replace(word))
 	}
 	process := exec.CommandContext(ctx, command[0], command[1:]...)
-	process.Env = append(plan.Environ(dir), "PATH="+os.Getenv("PATH"))
+	process.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for _, v := range plan.Env {
+		value := string(v.Value.Reveal())
+		if v.Name == node.RootVariable {
+			value = filepath.Join(dir, value)
+		}
+		process.Env = append(process.Env, v.Name+"="+value)
+	}
 	return process.Run()
+}
+
+// lay writes the volumes of a plan below a folder, each where it is mounted.
+func lay(plan *node.Plan, dir string) error {
+	for _, m := range plan.Mounts {
+		if err := os.MkdirAll(filepath.Join(dir, m.Path), 0o700); err != nil {
+			return fmt.Errorf("making a folder for a volume: %w", err)
+		}
+		root, err := os.OpenRoot(filepath.Join(dir, m.Path))
+		if err != nil {
+			return fmt.Errorf("opening the folder of a volume: %w", err)
+		}
+		_, err = volume.Write(root, plan.Volume(m.Volume).Files, volume.Owner{}, time.Now())
+		if err := errors.Join(err, root.Close()); err != nil {
+			return fmt.Errorf("writing volume %s: %w", m.Volume, err)
+		}
+	}
+	return nil
 }
 
 // plan works out what the pod's container gets.
@@ -166,9 +193,9 @@ func (s *standIn) plan(ctx context.Context, pod *corev1.Pod) (*node.Plan, error)
 	if err != nil {
 		return nil, fmt.Errorf("listing Secrets: %w", err)
 	}
-	secrets := node.Secrets{}
+	secrets := map[string]node.Entries{}
 	for i := range list.Items {
-		data := map[string]node.Value{}
+		data := node.Entries{}
 		for key, value := range list.Items[i].Data {
 			data[key] = node.NewValue(value)
 		}
@@ -179,7 +206,12 @@ func (s *standIn) plan(ctx context.Context, pod *corev1.Pod) (*node.Plan, error)
 		return nil, fmt.Errorf("encoding the pod: %w", err)
 	}
 	object["kind"] = "Pod"
-	return node.NewPlan(object, pod.Spec.Containers[0].Name, secrets)
+	of, err := node.PodOf(object, nil)
+	if err != nil {
+		return nil, err
+	}
+	objects := node.Objects{Secrets: secrets}
+	return node.NewPlan(node.Request{Pod: of, Container: pod.Spec.Containers[0].Name, Objects: objects})
 }
 
 // startBowline installs Bowline into a control plane and runs it until the context ends.

@@ -42,6 +42,15 @@ func (m *Mapping) String() string {
 	return m.encoded
 }
 
+// Template is the mapping as a template, with its defaults filled in.
+func (m *Mapping) Template() bindingv1.ClusterWorkloadResourceMappingTemplate {
+	var template bindingv1.ClusterWorkloadResourceMappingTemplate
+	if err := json.Unmarshal([]byte(m.encoded), &template); err != nil {
+		panic("projection: a compiled mapping does not decode: " + err.Error())
+	}
+	return template
+}
+
 // simple says whether every path of containers is a fixed path to a list and nothing more.
 func (m *Mapping) simple() bool {
 	return !slices.ContainsFunc(m.containers, func(c containerMapping) bool { return !c.simple })

@@ -64,7 +64,9 @@ func (f *checkFlags) finder() (*finder, error) {
 	}
 	namespace := f.namespace
 	if namespace == "" {
-		namespace = f.cluster.namespace()
+		if namespace, err = f.cluster.namespace(); err != nil {
+			return nil, f.refuse(err, "")
+		}
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

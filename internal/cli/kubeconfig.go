@@ -20,33 +20,37 @@ func (c *cluster) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&c.as, "as", "", "user to act as")
 }
 
-func (c *cluster) load() clientcmd.ClientConfig {
+func (c *cluster) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 }
 
-// namespace returns that of the context.
-func (c *cluster) namespace() string {
-	namespace, _, err := c.load().Namespace()
-	if err != nil {
-		return "default"
-	}
-	return namespace
-}
-
 // config returns how to reach the cluster.
 func (c *cluster) config() (*rest.Config, error) {
-	config, err := c.load().ClientConfig()
+	config, err := c.loader().ClientConfig()
 	if err != nil {
-		return nil, &hinted{
-			err:  fmt.Errorf("reading the kubeconfig: %w", err),
-			hint: "set --kubeconfig or $KUBECONFIG; for a control plane on this machine: bowline up",
-		}
+		return nil, unreadableConfig(err)
 	}
 	if c.as != "" {
 		config.Impersonate = rest.ImpersonationConfig{UserName: c.as}
 	}
 	return config, nil
+}
+
+// namespace returns the one that the context names, or default.
+func (c *cluster) namespace() (string, error) {
+	namespace, _, err := c.loader().Namespace()
+	if err != nil {
+		return "", unreadableConfig(err)
+	}
+	return namespace, nil
+}
+
+func unreadableConfig(err error) error {
+	return &hinted{
+		err:  fmt.Errorf("reading the kubeconfig: %w", err),
+		hint: "set --kubeconfig or $KUBECONFIG; for a control plane on this machine: bowline up",
+	}
 }

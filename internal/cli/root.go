@@ -32,7 +32,8 @@ const (
 )
 
 // Main runs the command with its arguments (without the program's name) and returns the exit code: 0 for success, 2 for
-// arguments that make no sense, 1 for anything else. The first interrupt ends the command gracefully.
+// arguments that make no sense and for a program that could not be started, 1 for anything else; where a program was
+// started, its own. The first interrupt ends the command gracefully.
 func Main(args []string, streams Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,11 +43,17 @@ func Main(args []string, streams Streams) int {
 	if err == nil {
 		return exitOK
 	}
+	if program, ok := errors.AsType[*endedError](err); ok {
+		return program.code
+	}
 	_, _ = fmt.Fprintf(streams.Err, "bowline: %v\n", err)
 	if hint := hintFor(err); hint != "" {
 		_, _ = fmt.Fprintf(streams.Err, "hint: %s\n", hint)
 	}
-	if usage := (*usageError)(nil); errors.As(err, &usage) {
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return exitUsage
+	}
+	if _, ok := errors.AsType[*notStartedError](err); ok {
 		return exitUsage
 	}
 	return exitFailed
@@ -60,7 +67,8 @@ func newRoot(streams Streams) *cobra.Command {
 credentials of the services that the workload is bound to, as files and as environment variables.
 
   bowline up        a control plane on this machine, with Bowline in it
-  bowline install   Bowline in the cluster that your kubeconfig names`,
+  bowline install   Bowline in the cluster that your kubeconfig names
+  bowline run       a program on this machine, with what a workload's container has`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
@@ -74,7 +82,7 @@ credentials of the services that the workload is bound to, as files and as envir
 	})
 	root.AddCommand(
 		newUp(streams), newDown(streams), newController(streams), newInstall(streams), newUninstall(streams),
-		newCheck(streams), newConformance(streams), newVersion(streams),
+		newCheck(streams), newConformance(streams), newRun(streams), newVersion(streams),
 	)
 	return root
 }

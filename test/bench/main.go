@@ -30,6 +30,7 @@ type settings struct {
 	Workers   int           `json:"workers"`
 	Rounds    int           `json:"rounds"`
 	Bowline   string        `json:"-"`
+	Repeat    int           `json:"-"`
 	Arguments []string      `json:"controllerArguments,omitempty"`
 	Timeout   time.Duration `json:"-"`
 
@@ -50,15 +51,20 @@ func main() {
 	flag.StringVar(&set.Bowline, "bowline", "bin/bowline", "path of the program whose controller is measured")
 	flag.DurationVar(&set.Timeout, "timeout", 10*time.Minute, "how long one phase may take")
 	asJSON := flag.Bool("json", false, "write JSON")
+	asRun := flag.Bool("run", false, "measure bowline run instead, beside running a program directly")
+	flag.IntVar(&set.Repeat, "repeat", 50, "how often -run runs each")
 	only := flag.String("only", "", "measure one side only: bowline or floor")
 	fair := flag.Bool("fairness", false, "measure instead how long a small tenant waits beside a hostile and a large one, of -n bindings")
 	flag.Parse()
 	set.Arguments = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	var err error
-	if *fair {
+	switch {
+	case *fair:
 		err = runFairness(ctx, set, os.Stdout)
-	} else {
+	case *asRun:
+		err = benchRun(ctx, set, os.Stdout)
+	default:
 		err = bench(ctx, set, *only, writer(*asJSON))
 	}
 	stop()

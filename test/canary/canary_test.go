@@ -24,6 +24,7 @@ func TestNoValueShows(t *testing.T) {
 	b, k := start(t), as(t, "")
 	k.create(world)
 	bind(k, v)
+	locally(k, v)
 	change(k, v)
 	misuse(k, v)
 	metrics, err := read(b.metrics)

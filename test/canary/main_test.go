@@ -12,6 +12,7 @@ import (
 	"github.com/bowline-dev/bowline/internal/cli"
 	"github.com/bowline-dev/bowline/internal/localplane"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
+	"github.com/bowline-dev/bowline/internal/node/sandbox"
 )
 
 // childArguments, when set, makes this program the command line itself, so that the controller runs as bowline up runs it.
@@ -32,6 +33,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if code, handled := sandbox.Stage(os.Args); handled {
+		os.Exit(code)
+	}
 	if arguments := os.Getenv(childArguments); arguments != "" {
 		os.Exit(cli.Main(strings.Fields(arguments), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}

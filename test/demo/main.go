@@ -49,8 +49,8 @@ func steps() []step {
 		{"Apply the ServiceBinding and wait until it is ready", bind},
 		{"Look at what the binding did to the Deployment", showProjection},
 		{"Run the Deployment's program on this machine with what was projected", runBound},
-		{"Run it once more without the files: it must fail", runWithoutFiles},
 		{"Delete the binding: the Deployment must be what it was", unbind},
+		{"Run the program once more: without the binding it must fail", runAgain},
 		{"Check that no password was printed", checkTranscript},
 	}
 }

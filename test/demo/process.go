@@ -61,12 +61,26 @@ func (s *story) greeter(ctx context.Context, env []string, args ...string) (stri
 		names = append(names, name)
 	}
 	s.sayf("$ %s    (environment: %s)", strings.Join(append([]string{"bin/greeter"}, args...), " "), listed(names))
+	return s.output(ctx, env, "greeter", args...)
+}
+
+// bowlineRun runs a program with what a workload's container has, and nothing else, as whoever runs the demo; it shows and
+// returns what it says.
+func (s *story) bowlineRun(ctx context.Context, workload []string, program ...string) (string, error) {
+	args := append(append([]string{"run"}, workload...), "--clean-env", "--keep-user", "--")
+	args = append(args, program...)
+	s.sayf("$ bin/bowline %s", strings.Join(args, " "))
+	return s.output(ctx, os.Environ(), "bowline", args...)
+}
+
+// output runs one of the binaries, shows and returns what it says.
+func (s *story) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
-	text, err := s.program(ctx, env, "greeter", args...).CombinedOutput()
+	text, err := s.program(ctx, env, name, args...).CombinedOutput()
 	s.quote(string(text))
 	if err != nil {
-		return string(text), fmt.Errorf("running greeter: %w", err)
+		return string(text), fmt.Errorf("running %s: %w", name, err)
 	}
 	return string(text), nil
 }

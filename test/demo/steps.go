@@ -14,15 +14,18 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/bowline-dev/bowline/internal/node"
 )
 
 const (
-	container    = "greeter"
+	rootVariable = "SERVICE_BINDING_ROOT"
 	privateMode  = 0o700
 	secretMode   = 0o600
 	wantMessages = 3
+	// manifestFolder is where the example's manifests are, seen from the root.
+	manifestFolder = "examples/greeter/manifests"
 )
 
 // service is the NATS server of the story.
@@ -91,47 +94,36 @@ func startService(ctx context.Context, s *story) error {
 // runUnbound shows that the program needs a binding, and that the server needs the right password.
 func runUnbound(ctx context.Context, s *story) error {
 	output, err := s.greeter(ctx, []string{})
-	if err := mustFail(output, err, node.RootVariable+" is not set"); err != nil {
+	if err := mustFail(output, err, rootVariable+" is not set"); err != nil {
 		return err
 	}
-	s.sayf("And with a guessed password, in a binding written by hand:")
-	guess := &node.Plan{
-		Mounts: []node.Mount{{Path: "/bindings/guess", Files: s.guessed()}},
-		Env: []node.Variable{
-			{Name: node.RootVariable, Value: node.NewValue([]byte("/bindings"))},
-			{Name: "GREETING_SUBJECT", Value: node.NewValue([]byte("greetings"))},
-		},
-	}
-	dir, err := s.lay(guess, "guess")
+	s.sayf("And with a guessed password, bound by the example's manifests, without any cluster:")
+	guess, err := s.guess()
 	if err != nil {
 		return err
 	}
-	output, err = s.greeter(ctx, guess.Environ(dir))
+	output, err = s.bowlineRun(ctx, []string{"-f", manifestFolder, "-f", guess}, "bin/greeter")
 	return mustFail(output, err, "refuses the credentials")
 }
 
-// guessed is a binding with a password that is not the server's.
-func (s *story) guessed() []node.File {
-	var files []node.File
-	for name, text := range map[string]string{
-		"type": "nats", "host": s.service.at.Host, "port": strconv.Itoa(s.service.at.Port),
-		"username": s.service.username, "password": "guess",
-	} {
-		files = append(files, node.File{Path: name, Value: node.NewValue([]byte(text)), Mode: secretMode})
+// guess writes the Secret with the server's address and a password that is not the server's.
+func (s *story) guess() (string, error) {
+	secret, err := fill(s.manifests.secret, map[string]string{
+		"host": s.service.at.Host, "port": strconv.Itoa(s.service.at.Port), "username": s.service.username, "password": "guess",
+	})
+	if err != nil {
+		return "", err
 	}
-	return files
-}
-
-// lay writes the files of a plan into a private directory of that name.
-func (s *story) lay(plan *node.Plan, name string) (string, error) {
-	dir := filepath.Join(s.private, name)
-	if err := os.Mkdir(dir, privateMode); err != nil {
-		return "", fmt.Errorf("making a directory for the files: %w", err)
+	secret.SetNamespace("") // as the example's own manifests have it
+	text, err := yaml.Marshal(secret.Object)
+	if err != nil {
+		return "", fmt.Errorf("writing the guess: %w", err)
 	}
-	if err := plan.Write(dir); err != nil {
-		return "", fmt.Errorf("laying out the files: %w", err)
+	path := filepath.Join(s.private, "guess.yaml")
+	if err := os.WriteFile(path, text, secretMode); err != nil {
+		return "", fmt.Errorf("writing the guess: %w", err)
 	}
-	return dir, nil
+	return path, nil
 }
 
 // applyWorkload applies everything but the binding, and remembers the Deployment.
@@ -166,44 +158,7 @@ func bind(ctx context.Context, s *story) error {
 	s.sayf("ServiceBinding %s, generation %d, observed and ready:", binding.GetName(), binding.GetGeneration())
 	s.quote(strings.Join(conditions(binding), "\n"))
 	s.bound, err = s.cluster.get(ctx, s.before)
-	if err != nil {
-		return err
-	}
-	secret := s.manifests.secret.DeepCopy()
-	name, _, err := unstructured.NestedString(binding.Object, "status", "binding", "name")
-	if err != nil {
-		return fmt.Errorf("reading .status.binding.name of %s: %w", binding.GetName(), err)
-	}
-	if name == "" {
-		return fmt.Errorf("reading .status.binding.name of %s: it names no Secret", binding.GetName())
-	}
-	secret.SetName(name)
-	return s.planRun(ctx, secret)
-}
-
-// planRun reads the Secret that the binding names and decides what the container gets.
-func (s *story) planRun(ctx context.Context, ref *unstructured.Unstructured) error {
-	secret, err := s.cluster.get(ctx, ref)
-	if err != nil {
-		return err
-	}
-	data, _, err := unstructured.NestedStringMap(secret.Object, "data")
-	if err != nil {
-		return fmt.Errorf("reading Secret %s: its data are not text", secret.GetName())
-	}
-	values := make(map[string]node.Value, len(data))
-	for key, text := range data {
-		plain, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			return fmt.Errorf("reading entry %q of Secret %s: it is not base64", key, secret.GetName())
-		}
-		values[key] = node.NewValue(plain)
-	}
-	s.plan, err = node.NewPlan(s.bound.Object, container, node.Secrets{secret.GetName(): values})
-	if err != nil {
-		return fmt.Errorf("reading Deployment %s back: %w", s.bound.GetName(), err)
-	}
-	return nil
+	return err
 }
 
 // showProjection prints the difference and requires that there is one.
@@ -232,18 +187,11 @@ func showProjection(_ context.Context, s *story) error {
 
 // runBound runs the program as the kubelet would: with the files and variables of the stored Deployment.
 func runBound(ctx context.Context, s *story) error {
-	dir, err := s.lay(s.plan, "container")
-	if err != nil {
+	workload := s.workload()
+	if err := s.bowline(ctx, append(append([]string{"run"}, workload...), "--print")...); err != nil {
 		return err
 	}
-	for _, m := range s.plan.Mounts {
-		names := make([]string, 0, len(m.Files))
-		for _, f := range m.Files {
-			names = append(names, f.Path)
-		}
-		s.sayf("%s holds: %s", filepath.Join(dir, m.Path), listed(names))
-	}
-	output, err := s.greeter(ctx, s.plan.Environ(dir), "--count", strconv.Itoa(wantMessages))
+	output, err := s.bowlineRun(ctx, workload, "bin/greeter", "--count", strconv.Itoa(wantMessages))
 	if err != nil {
 		return err
 	}
@@ -253,14 +201,15 @@ func runBound(ctx context.Context, s *story) error {
 	return nil
 }
 
-// runWithoutFiles runs the program with the same variables, over an empty directory.
-func runWithoutFiles(ctx context.Context, s *story) error {
-	dir, err := s.lay(&node.Plan{}, "empty")
-	if err != nil {
-		return err
-	}
-	output, err := s.greeter(ctx, s.plan.Environ(dir))
-	return mustFail(output, err, `no binding of type "nats"`)
+// runAgain runs it as the Deployment is now.
+func runAgain(ctx context.Context, s *story) error {
+	output, err := s.bowlineRun(ctx, s.workload(), "bin/greeter")
+	return mustFail(output, err, rootVariable+" is not set")
+}
+
+// workload is how bowline run is told of the Deployment.
+func (s *story) workload() []string {
+	return []string{"deployment/" + s.before.GetName(), "-n", namespace, "--kubeconfig", filepath.Join(s.scratch, "plane", "kubeconfig")}
 }
 
 // unbind deletes the binding and compares the Deployment with what it was.

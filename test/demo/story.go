@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/bowline-dev/bowline/internal/node"
 )
 
 const (
@@ -51,7 +49,6 @@ type story struct {
 	manifests manifests
 	before    *unstructured.Unstructured // the Deployment, before the binding
 	bound     *unstructured.Unstructured // the Deployment, with the binding projected
-	plan      *node.Plan
 }
 
 // newStory makes the directories and checks that there is something to run.
@@ -84,11 +81,24 @@ func (s *story) makeDirs() error {
 		}
 		return os.RemoveAll(s.scratch)
 	})
-	if s.private, err = node.NewDir(); err != nil {
+	if s.private, err = newPrivateDir(); err != nil {
 		return fmt.Errorf("making a directory for secrets: %w", err)
 	}
 	s.later("remove "+s.private, func(context.Context) error { return os.RemoveAll(s.private) })
 	return nil
+}
+
+// newPrivateDir makes an empty directory that only this user can enter, in memory where the machine has /dev/shm.
+func newPrivateDir() (string, error) {
+	const memoryDir = "/dev/shm"
+	dir, err := os.MkdirTemp(memoryDir, "bowline-demo-")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "bowline-demo-")
+	}
+	if err != nil {
+		return "", fmt.Errorf("making a private directory: %w", err)
+	}
+	return dir, nil
 }
 
 // later registers what undoes a step; the last registered runs first.

@@ -26,7 +26,8 @@ What each command of ` + "`bowline`" + ` says about itself. This page is made fr
 ` + "`go test ./test/docs -run TestCommandLine -update`" + ` after changing one.
 
 Results go to standard output; progress, errors and hints go to standard error. The exit code is 0 for success, 2 for arguments
-that make no sense, 1 for anything else. The first interrupt ends a command gracefully.
+that make no sense, 1 for anything else. The first interrupt ends a command gracefully. ` + "`bowline run`" + ` ends as its program does,
+and with 2 where it could not start one: see [bowline run](run.md).
 `
 )
 
@@ -83,5 +84,21 @@ func TestCommandLine(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s is not current; run: go test ./test/docs -run TestCommandLine -update (-want +got):\n%s", commandPage, diff)
+	}
+}
+
+var flagName = regexp.MustCompile(`(?m)^ +(?:-[a-z], )?--([a-z-]+)`)
+
+func TestEveryFlagOfRunIsNamed(t *testing.T) {
+	text, _ := help(t, "run")
+	reference := page(t, "docs/reference/run.md").text
+	found := flagName.FindAllStringSubmatch(text, -1)
+	if len(found) < 10 {
+		t.Errorf("only %d flags were found: the test looks in the wrong place", len(found))
+	}
+	for _, flag := range found {
+		if flag[1] != "help" && !strings.Contains(reference, "`--"+flag[1]) {
+			t.Errorf("docs/reference/run.md does not name --%s", flag[1])
+		}
 	}
 }

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bowline-dev/bowline/internal/live"
+	"github.com/bowline-dev/bowline/internal/node"
+	"github.com/bowline-dev/bowline/internal/node/sandbox"
+	"github.com/bowline-dev/bowline/internal/offline"
+	"github.com/bowline-dev/bowline/internal/run"
+)
+
+// notStartedError says that no program was started, and why.
+type notStartedError struct{ err error }
+
+func (e *notStartedError) Error() string { return e.err.Error() }
+func (e *notStartedError) Unwrap() error { return e.err }
+
+// endedError says how a program ended that did not succeed. There is nothing to say about it: the program has.
+type endedError struct{ code int }
+
+func (e *endedError) Error() string { return fmt.Sprintf("the program ended with %d", e.code) }
+
+// unstarted marks what went wrong before a program was started, and adds what to do about it. It returns nil for nil.
+func unstarted(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = &notStartedError{oneLine(err)}
+	if hintFor(err) != "" {
+		return err
+	}
+	if hint := runHint(err); hint != "" {
+		return &hinted{err: err, hint: hint}
+	}
+	return err
+}
+
+// oneLine makes one line of an error that joins several.
+func oneLine(err error) error {
+	if text := err.Error(); strings.Contains(text, "\n") {
+		return &oneLineError{err}
+	}
+	return err
+}
+
+type oneLineError struct{ err error }
+
+func (e *oneLineError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
+func (e *oneLineError) Unwrap() error { return e.err }
+
+// runHint says what to do about an error; "" where its own words say so.
+func runHint(err error) string {
+	for _, advise := range []func(error) string{ownHint, clusterHint, manifestHint, planHint} {
+		if hint := advise(err); hint != "" {
+			return hint
+		}
+	}
+	return ""
+}
+
+// ownHint is what an error itself advises.
+func ownHint(err error) string {
+	if adviser, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return adviser.Hint()
+	}
+	return ""
+}
+
+func clusterHint(err error) string {
+	if e, ok := errors.AsType[*live.PermissionError](err); ok {
+		return "an administrator can allow it, and bind the role to you: " + e.Command()
+	}
+	if e, ok := errors.AsType[*live.MissingError](err); ok {
+		return fmt.Sprintf("correct the name, or name the namespace with -n; to see what there is: kubectl get %s -n %s",
+			strings.ToLower(e.Kind), e.Namespace)
+	}
+	if e, ok := errors.AsType[*live.KindError](err); ok {
+		if e.Group == "" {
+			return fmt.Sprintf("name its group, too, as in %s.example.com/NAME; to see the kinds there are: kubectl api-resources", e.Kind)
+		}
+		return "to see the kinds there are: kubectl api-resources --api-group=" + path.Base(e.Group)
+	}
+	return ""
+}
+
+func manifestHint(err error) string {
+	if _, ok := errors.AsType[*offline.Fault](err); ok {
+		return "correct the manifest, or name further ones with -f"
+	}
+	if e, ok := errors.AsType[*offline.NoWorkloadError](err); ok {
+		if len(e.Known) == 0 {
+			return "name the manifest of a workload, such as a Deployment, with -f"
+		}
+		return "there are: " + strings.Join(e.Known, ", ")
+	}
+	if _, ok := errors.AsType[*offline.SeveralWorkloadsError](err); ok {
+		return "name one of them with --workload KIND/NAME, and its namespace with -n"
+	}
+	return ""
+}
+
+func planHint(err error) string {
+	if e, ok := errors.AsType[*node.AmbiguousError](err); ok {
+		return "name the container: -c " + e.Containers[0]
+	}
+	if _, ok := errors.AsType[*node.MissingError](err); ok {
+		return "create it where the workload is, or, with -f, name its manifest, too"
+	}
+	if _, ok := errors.AsType[*node.CycleError](err); ok {
+		return "let the variable refer to variables before it only, and to itself never"
+	}
+	if _, ok := errors.AsType[*node.TooLargeError](err); ok {
+		return "split the object: Kubernetes takes no more either"
+	}
+	if _, ok := errors.AsType[*node.UnsupportedError](err); ok {
+		return "what a program on this machine cannot have is listed in docs/reference/run.md; name another container with -c"
+	}
+	if _, ok := errors.AsType[*run.NoCommandError](err); ok {
+		return "give a command behind --, or run the image: --container=docker"
+	}
+	if e, ok := errors.AsType[*sandbox.StageError](err); ok && strings.Contains(e.Doing, "permission denied") {
+		return "the program runs as the container's user; to run it as you are: --keep-user"
+	}
+	if _, ok := errors.AsType[*run.LineError](err); ok {
+		return "let bowline run start the program, which can have such variables"
+	}
+	return ""
+}
