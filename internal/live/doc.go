@@ -26,8 +26,11 @@ type Client struct {
 	discovery *discovery.DiscoveryClient
 }
 
-// New prepares a client; nothing is asked yet.
+// New prepares a client; nothing is asked yet. Secrets do not cross a network in the clear: the error is an *OpenWireError.
 func New(config *rest.Config) (*Client, error) {
+	if err := checkWire(config); err != nil {
+		return nil, err
+	}
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // a few requests at once, each of which a person waits for
 	shared, err := rest.HTTPClientFor(config)
