@@ -3,8 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/bowline-dev/bowline/internal/live"
 	"github.com/bowline-dev/bowline/internal/node"
@@ -24,19 +27,20 @@ type endedError struct{ code int }
 
 func (e *endedError) Error() string { return fmt.Sprintf("the program ended with %d", e.code) }
 
-// unstarted marks what went wrong before a program was started, and adds what to do about it. It returns nil for nil.
+// unstarted marks what went wrong before a program was started, and adds what to do about it. What went wrong later it leaves
+// unmarked. It returns nil for nil.
 func unstarted(err error) error {
 	if err == nil {
 		return nil
 	}
-	err = &notStartedError{oneLine(err)}
-	if hintFor(err) != "" {
-		return err
+	hint := hintFor(err)
+	if hint == "" {
+		hint = runHint(err)
 	}
-	if hint := runHint(err); hint != "" {
-		return &hinted{err: err, hint: hint}
+	if _, late := errors.AsType[*run.LateError](err); late {
+		return &hinted{err: oneLine(err), hint: hint}
 	}
-	return err
+	return &hinted{err: &notStartedError{oneLine(err)}, hint: hint}
 }
 
 // oneLine makes one line of an error that joins several.
@@ -52,14 +56,14 @@ type oneLineError struct{ err error }
 func (e *oneLineError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
 func (e *oneLineError) Unwrap() error { return e.err }
 
-// runHint says what to do about an error; "" where its own words say so.
+// runHint says what to do about an error.
 func runHint(err error) string {
 	for _, advise := range []func(error) string{ownHint, clusterHint, manifestHint, planHint} {
 		if hint := advise(err); hint != "" {
 			return hint
 		}
 	}
-	return ""
+	return "try: bowline run --help, or read docs/reference/run.md"
 }
 
 // ownHint is what an error itself advises.
@@ -86,6 +90,12 @@ func clusterHint(err error) string {
 			return fmt.Sprintf("name its group, too, as in %s.example.com/NAME; to see the kinds there are: kubectl api-resources", e.Kind)
 		}
 		return "to see the kinds there are: kubectl api-resources --api-group=" + path.Base(e.Group)
+	}
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return "see whether the cluster can be reached: kubectl cluster-info; for a control plane on this machine: bowline up"
+	}
+	if apierrors.IsUnauthorized(err) {
+		return "see whether your credentials still hold: kubectl auth whoami"
 	}
 	return ""
 }

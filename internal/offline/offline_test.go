@@ -252,6 +252,30 @@ func TestProjectIsTheSameEachTime(t *testing.T) {
 	}
 }
 
+// TestWhatAClusterProjectedIsNotInTheWay takes a workload from a cluster together with the binding as people wrote it.
+func TestWhatAClusterProjectedIsNotInTheWay(t *testing.T) {
+	t.Parallel()
+	known := edited(bindOrders, "name: orders-db}", "name: orders-db, uid: 4ff5a2d6-3e34-4a86-a1b8-0b7a8bb1a2c1}")
+	bound, err := project(t, offline.Choice{}, db, orders, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(bound.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"/bindings/orders-db"}
+	for reason, binding := range map[string]string{"with its UID": known, "as it was written": bindOrders, "not at all": "---\n"} {
+		s, err := project(t, offline.Choice{}, db, string(text), binding)
+		if err != nil {
+			t.Fatalf("%s: %v", reason, err)
+		}
+		if diff := cmp.Diff(want, mounts(t, s, "spec", "template", "spec", "containers")); diff != "" {
+			t.Errorf("%s: mounts (-want +got):\n%s", reason, diff)
+		}
+	}
+}
+
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	s, err := project(t, offline.Choice{Namespace: "shop"}, db, orders,

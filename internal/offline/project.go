@@ -67,6 +67,9 @@ func (w *World) Project(c Choice) (*Scene, error) {
 	metadata, _ := s.Workload["metadata"].(map[string]any)
 	metadata["namespace"] = space.name // as the API server fills it in
 	matched := w.matching(chosen, space)
+	if s.Workload, err = fresh(s.Workload, matched); err != nil {
+		return nil, chosen.source.fault(err)
+	}
 	for _, b := range matched {
 		if s.Workload, err = w.project(s, mapping, b); err != nil {
 			return nil, err
@@ -75,6 +78,26 @@ func (w *World) Project(c Choice) (*Scene, error) {
 	}
 	slices.Sort(s.Bindings)
 	return s, nil
+}
+
+// fresh takes the projections of unknown bindings off a workload that was read from a cluster, where a binding is projected
+// that has no UID of that cluster: they may be that binding's own, and would be in its way.
+func fresh(workload projection.Workload, matched []match) (projection.Workload, error) {
+	var known []string
+	strangers := false
+	for _, m := range matched {
+		known = append(known, m.model.Projection.UID)
+		strangers = strangers || m.made
+	}
+	unknown := slices.DeleteFunc(projection.Projected(workload), func(uid string) bool { return slices.Contains(known, uid) })
+	if !strangers || len(unknown) == 0 {
+		return workload, nil
+	}
+	after, err := projection.Unproject(workload, unknown...)
+	if err != nil {
+		return nil, fmt.Errorf("removing projections of other bindings: %w", err)
+	}
+	return after, nil
 }
 
 // space is a namespace; objects that name none are in it.
@@ -95,6 +118,8 @@ func (s space) holds(id identity) bool { return id.namespace == "" || id.namespa
 type match struct {
 	model  *binding.Binding
 	source document
+	// made says that its UID was made here.
+	made bool
 }
 
 // matching returns the bindings that name or select a workload, in the order in which they win collisions.
@@ -107,12 +132,13 @@ func (w *World) matching(o object, s space) []match {
 		}
 		sb := b.object.DeepCopy()
 		sb.Namespace = s.name
-		if sb.UID == "" {
+		made := sb.UID == ""
+		if made {
 			sb.UID = uidOf(sb.Namespace, sb.Name)
 		}
 		model := binding.FromV1(sb)
 		if model.Workload.Matches(o.kind.GroupKind(), o.name, labels.Set(metadata.GetLabels())) {
-			found = append(found, match{model: model, source: b.source})
+			found = append(found, match{model: model, source: b.source, made: made})
 		}
 	}
 	slices.SortFunc(found, func(a, b match) int { return a.model.Before(b.model) })

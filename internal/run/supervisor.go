@@ -19,9 +19,21 @@ import (
 // Exit says how a program ended.
 type Exit = sandbox.Exit
 
-// Run runs a program and returns how it ended. The error means that nothing was started, or, where it comes with a later
-// exit, that something could not be cleaned up. The context is that of the start: what has started ends by itself or by a
-// signal, and signals to this process are passed on to it.
+// LateError says that something went wrong after a program had been started.
+type LateError struct {
+	// Err is what.
+	Err error
+}
+
+// Error says what went wrong.
+func (e *LateError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *LateError) Unwrap() error { return e.Err }
+
+// Run runs a program and returns how it ended. The error is a *LateError where a program was started: it could not be
+// started again, or something could not be cleaned up. Otherwise nothing was started. The context is that of the start: what
+// has started ends by itself or by a signal, and signals to this process are passed on to it.
 func Run(ctx context.Context, request Request) (exit Exit, err error) {
 	s := &supervisor{request: request, told: map[string]bool{}}
 	if s.plan, err = request.Plan(); err != nil {
@@ -31,7 +43,10 @@ func Run(ctx context.Context, request Request) (exit Exit, err error) {
 	if err != nil {
 		return Exit{}, err
 	}
-	return s.supervise(context.WithoutCancel(ctx), first)
+	if exit, err = s.supervise(context.WithoutCancel(ctx), first); err != nil {
+		return exit, &LateError{Err: err}
+	}
+	return exit, nil
 }
 
 // supervisor keeps one program and its files.
