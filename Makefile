@@ -82,6 +82,10 @@ $(BIN)/node/runc: $(wildcard controlplane/oci/*/*.go) controlplane/oci/go.mod co
 	cd controlplane/oci && $(GO) build -ldflags "-s -w" -o $(@D)/ ./bowline-runc ./pause ./shell
 	cd controlplane/oci && CGO_ENABLED=1 $(GO) build -ldflags "-s -w" -o $@ github.com/opencontainers/runc
 
+.PHONY: e2e
+e2e: node example ## Run pods on a real node, as root on Linux: everything, from first rollout to clean-up
+	BOWLINE_E2E=1 $(GO) test -count=1 -timeout 20m -v ./test/e2e
+
 .PHONY: example
 example: ## Build bin/greeter, the demo's program
 	cd examples/greeter && $(GO) build -ldflags "-s -w" -o $(BIN)/greeter .
