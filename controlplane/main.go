@@ -1,5 +1,5 @@
-// Command bowline-controlplane is a Kubernetes control plane in one binary: etcd, kube-apiserver,
-// kube-controller-manager and kubectl, compiled from the Go module proxy alone.
+// Command bowline-controlplane is Kubernetes in one binary: etcd, kube-apiserver, kube-controller-manager,
+// kube-scheduler, kubelet, kube-proxy and kubectl, compiled from the Go module proxy alone.
 //
 // It acts as the component named by its first argument, or, when called through a link, by the link's name, so that
 // a folder of links named etcd, kube-apiserver and kubectl serves as the assets of controller-runtime's envtest.
@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,9 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 // components maps each component's name to its entry point, which takes the arguments with the name in front and
@@ -31,6 +35,9 @@ var components = map[string]func(args []string) int{
 	"etcd":                    runEtcd,
 	"kube-apiserver":          func([]string) int { return cli.Run(apiserver.NewAPIServerCommand()) },
 	"kube-controller-manager": func([]string) int { return cli.Run(controllermanager.NewControllerManagerCommand()) },
+	"kube-scheduler":          func([]string) int { return cli.Run(scheduler.NewSchedulerCommand()) },
+	"kubelet":                 func([]string) int { return cli.Run(kubelet.NewKubeletCommand(context.Background())) },
+	"kube-proxy":              func([]string) int { return cli.Run(proxy.NewProxyCommand()) },
 	"kubectl":                 func([]string) int { return cli.Run(kubectl.NewDefaultKubectlCommand()) },
 }
 

@@ -33,7 +33,7 @@ func TestDispatch(t *testing.T) {
 		{reason: "nothing is named", argv: []string{"bowline-controlplane"}, complaint: "no component named"},
 		{
 			reason: "nothing of that name",
-			argv:   []string{"bowline-controlplane", "kubelet"}, complaint: `unknown component "kubelet"`,
+			argv:   []string{"bowline-controlplane", "coredns"}, complaint: `unknown component "coredns"`,
 		},
 		{
 			reason: "the component comes before its flags",

@@ -15,7 +15,7 @@ if ! diff --recursive --brief config "$copy/config" || ! diff --recursive --brie
 	echo "verify: generated files are not current: run make generate" >&2
 	exit 1
 fi
-for module in . controlplane examples/greeter examples/reader tools; do
+for module in . controlplane controlplane/containerd controlplane/oci examples/greeter examples/reader tools; do
 	if ! (cd "$module" && "$go" mod tidy -diff); then
 		echo "verify: the module in $module is not tidy: run make tidy" >&2
 		exit 1

@@ -28,7 +28,7 @@ const (
 	portsFile = "controller.json"
 	linksDir  = "bin"
 
-	upTimeout    = 3 * time.Minute
+	upTimeout    = 5 * time.Minute
 	probeTimeout = 2 * time.Second
 )
 
@@ -36,6 +36,7 @@ const (
 type local struct {
 	dir    string
 	port   int
+	node   bool
 	policy policy
 }
 
@@ -65,7 +66,8 @@ func newUp(streams Streams) *cobra.Command {
 		Short: "Start a control plane on this machine, with Bowline in it",
 		Long: `Up starts etcd, kube-apiserver and kube-controller-manager on loopback, installs Bowline into them and runs its
 controller. All of it lives in the data directory and goes on when this command has ended; a second up finds the first.
-There is no node: workloads are kept and changed, but no pod runs.`,
+Without a node workloads are kept and changed, but no pod runs. With --node this machine becomes one: kube-scheduler,
+containerd, kubelet and, where there is iptables, kube-proxy run too. It needs Linux and root.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.policy.check("bowline up"); err != nil {
@@ -78,6 +80,7 @@ There is no node: workloads are kept and changed, but no pod runs.`,
 	}
 	l.bind(cmd)
 	cmd.Flags().IntVar(&l.port, "port", 0, "port of the API server (default: the last one used, or a free one)")
+	cmd.Flags().BoolVar(&l.node, "node", false, "make this machine a node, on which pods run")
 	cmd.Flags().BoolVar(&audit, "audit-log", false, "let the API server log every request")
 	l.policy.bind(cmd.Flags())
 	return cmd
@@ -86,8 +89,11 @@ There is no node: workloads are kept and changed, but no pod runs.`,
 func (l *local) up(ctx context.Context, streams Streams, audit bool) error {
 	tell := progress(streams.Err)
 	plane, err := localplane.Start(ctx, localplane.Config{
-		Dir: l.dir, Port: l.port, ControllerManager: true, AuditLog: audit, Progress: tell,
+		Dir: l.dir, Port: l.port, ControllerManager: true, Node: l.node, AuditLog: audit, Progress: tell,
 	})
+	if impossible := (*localplane.NodeError)(nil); errors.As(err, &impossible) {
+		return &usageError{err: &hinted{err: err, hint: impossible.Hint}, command: "bowline up"}
+	}
 	if err != nil {
 		return wrap(err, "starting the control plane")
 	}

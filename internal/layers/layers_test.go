@@ -61,7 +61,9 @@ func beside() map[string][]string {
 		"config":                        nil,
 		"conformance":                   {"api/servicebinding/v1"}, // it knows nothing of Bowline
 		"internal/install":              {"config", "internal/admission", "api/servicebinding/v1"},
-		"internal/localplane":           nil,
+		"internal/localplane":           {"internal/localplane/image", "internal/localplane/machine"},
+		"internal/localplane/image":     nil,
+		"internal/localplane/machine":   nil,
 		"internal/localplane/planetest": {"internal/localplane"},
 		"internal/layers":               nil,
 	}
@@ -322,7 +324,7 @@ func TestCrossingsAreSeen(t *testing.T) {
 		{reason: "the command line starts one", from: "internal/cli", to: "internal/localplane"},
 		{
 			reason: "what starts one knows nothing of bindings", from: "internal/localplane", to: "projection",
-			want: []string{"internal/localplane imports projection: it stands beside the layers and may import []"},
+			want: []string{"internal/localplane imports projection: it stands beside the layers and may import [internal/localplane/image internal/localplane/machine]"},
 		},
 		{
 			reason: "the command line is at the top", from: "test/bench", to: "internal/cli",

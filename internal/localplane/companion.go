@@ -85,7 +85,7 @@ func (p *Plane) companions() ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		name, isRecord := strings.CutSuffix(filepath.Base(entry.Name()), ".json")
-		if isRecord && !slices.Contains(Components(), name) {
+		if isRecord && !slices.Contains(everything(), name) {
 			names = append(names, name)
 		}
 	}

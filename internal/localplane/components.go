@@ -20,33 +20,40 @@ func Components() []string { return []string{Etcd, APIServer, ControllerManager}
 // component is one process to run.
 type component struct {
 	name  string
+	path  string // its program; empty is the control plane's binary
 	args  []string
 	ready func(ctx context.Context) error
+	// settle does what is to be done each time that it was started; nil is nothing.
+	settle func(ctx context.Context) error
 }
 
 // components lists what is to run, in the order of starting.
 func (p *Plane) components(cfg Config, probe *prober) []component {
 	ps := p.state.Ports
 	list := []component{
-		{name: Etcd, args: p.etcdArgs(), ready: probe.get(ps.Etcd, "/health")},
+		{name: Etcd, args: p.etcdArgs(), ready: probe.get(address(ps.Etcd), "/health")},
 		{
 			name:  APIServer,
 			args:  append(p.apiServerArgs(cfg), cfg.ExtraAPIServerArgs...),
-			ready: probe.get(ps.APIServer, "/readyz"),
+			ready: probe.get(address(ps.APIServer), "/readyz"),
 		},
 	}
 	if !cfg.ControllerManager {
 		return list
 	}
-	return append(list, component{
+	list = append(list, component{
 		name: ControllerManager,
 		args: p.controllerManagerArgs(),
 		ready: all(
-			probe.get(ps.ControllerManager, "/healthz"),
+			probe.get(address(ps.ControllerManager), "/healthz"),
 			// It writes this account when its controllers run; without it no pod is admitted.
-			probe.get(ps.APIServer, "/api/v1/namespaces/default/serviceaccounts/default"),
+			probe.get(address(ps.APIServer), "/api/v1/namespaces/default/serviceaccounts/default"),
 		),
 	})
+	if !cfg.Node {
+		return list
+	}
+	return append(list, p.nodeComponents(cfg, probe)...)
 }
 
 // etcdArgs lets nobody in without a certificate of etcd's own authority.
@@ -96,6 +103,10 @@ func (p *Plane) apiServerArgs(cfg Config) []string {
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true",
+		"--kubelet-client-certificate=" + p.cert(certKubeletClient),
+		"--kubelet-client-key=" + p.key(certKubeletClient),
+		"--kubelet-certificate-authority=" + p.cert(clusterCA),
+		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + p.key(keyServiceAccount),

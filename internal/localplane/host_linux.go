@@ -63,6 +63,16 @@ func startTime(pid int) (uint64, bool) {
 	return ticks, err == nil
 }
 
+// program returns the name of the program that the process runs; empty when there is none.
+func program(pid int) string {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil {
+		return ""
+	}
+	path, _, _ := bytes.Cut(line, []byte{0})
+	return filepath.Base(string(path))
+}
+
 // processesWith returns the processes of this user whose environment holds the entry.
 func processesWith(entry string) ([]int, error) {
 	folders, err := os.ReadDir("/proc")

@@ -21,6 +21,8 @@ func bootID() string { return "" }
 
 func startTime(int) (uint64, bool) { return 0, false }
 
+func program(int) string { return "" }
+
 func processesWith(string) ([]int, error) { return nil, nil }
 
 func lock(context.Context, string) (unlock func(), err error) { return nil, supported() }

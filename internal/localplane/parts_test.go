@@ -37,6 +37,8 @@ func TestEnsurePKI(t *testing.T) {
 	admin, ca := []string{"admin.crt", "admin.key"}, []string{"ca.crt", "ca.key"}
 	below := []string{
 		"admin.crt", "admin.key", "apiserver.crt", "apiserver.key", "controller-manager.crt", "controller-manager.key",
+		"apiserver-kubelet-client.crt", "apiserver-kubelet-client.key", "kube-proxy.crt", "kube-proxy.key", "kubelet.crt", "kubelet.key",
+		"scheduler.crt", "scheduler.key",
 	}
 	remove := func(name string) func(string) error {
 		return func(dir string) error { return os.Remove(filepath.Join(dir, name)) }

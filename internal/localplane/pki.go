@@ -55,6 +55,7 @@ type leaf struct {
 	name, authority, commonName, organization string
 	server, client                            bool
 	hosts                                     []string
+	address                                   net.IP // a server's own, beside those that all servers have; nil for none
 }
 
 // leaves lists every certificate below an authority.
@@ -89,7 +90,7 @@ func ensurePKI(dir string, now time.Time) (changed bool, err error) {
 		}
 		authorities[name], changed = id, changed || made
 	}
-	for _, l := range leaves() {
+	for _, l := range append(leaves(), nodeLeaves()...) {
 		made, err := ensureLeaf(dir, l, authorities[l.authority], now)
 		if err != nil {
 			return false, fmt.Errorf("making certificate %q: %w", l.name, err)
@@ -142,6 +143,9 @@ func ensureLeaf(dir string, l leaf, authority identity, now time.Time) (made boo
 	if l.server {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 		template.IPAddresses = []net.IP{net.ParseIP(loopback), net.IPv6loopback, net.ParseIP(serviceIP)}
+		if l.address != nil {
+			template.IPAddresses = append(template.IPAddresses, l.address)
+		}
 	}
 	id, err := issue(template, &authority)
 	if err != nil {
@@ -153,7 +157,7 @@ func ensureLeaf(dir string, l leaf, authority identity, now time.Time) (made boo
 // serves reports whether the certificate still is what the leaf describes.
 func serves(cert *x509.Certificate, l leaf, authority identity, now time.Time) bool {
 	return fresh(cert, now) && cert.CheckSignatureFrom(authority.cert) == nil &&
-		cert.Subject.CommonName == l.commonName && slices.Equal(cert.DNSNames, l.hosts)
+		cert.Subject.CommonName == l.commonName && slices.Equal(cert.DNSNames, l.hosts) && l.covers(cert)
 }
 
 func fresh(cert *x509.Certificate, now time.Time) bool {

@@ -29,11 +29,13 @@ type Plane struct {
 type state struct {
 	Ports     ports `json:"ports"`
 	Ephemeral bool  `json:"ephemeral,omitempty"`
+	// Node is nil until a node was asked for.
+	Node *nodeState `json:"node,omitempty"`
 }
 
 // Status tells how one component is.
 type Status struct {
-	// Component is its name, one of those Components returns.
+	// Component is its name, one of those Components or NodeComponents return.
 	Component string
 	// Running says whether its process is there.
 	Running bool
@@ -111,10 +113,11 @@ func (p *Plane) Log(component string) string { return p.path("logs", component+"
 // AuditLog returns the path of the API server's audit log, which is written when Config.AuditLog asks for it.
 func (p *Plane) AuditLog() string { return p.path("logs", "audit.log") }
 
-// Status returns how each component is, in the order in which they start.
+// Status returns how each component is, in the order in which they start. Those of the node are among them once a node was
+// asked for.
 func (p *Plane) Status() []Status {
 	var list []Status
-	for _, name := range Components() {
+	for _, name := range p.order() {
 		s := Status{Component: name, Log: p.Log(name)}
 		if r := readRecord(p.recordPath(name)); r.alive() {
 			s.Running, s.PID, s.Started = true, r.PID, r.Started
@@ -126,10 +129,15 @@ func (p *Plane) Status() []Status {
 
 // Running reports whether the API and its storage are served, ready or not.
 func (p *Plane) Running() bool {
-	return !slices.ContainsFunc(p.Status(), func(s Status) bool {
-		return !s.Running && s.Component != ControllerManager
-	})
+	return p.alive(Etcd) && p.alive(APIServer)
 }
+
+// NodeRunning reports whether pods are looked after, be the node ready or not.
+func (p *Plane) NodeRunning() bool {
+	return p.alive(Containerd) && p.alive(Kubelet)
+}
+
+func (p *Plane) alive(component string) bool { return readRecord(p.recordPath(component)).alive() }
 
 // Stop ends the components, last started first: it asks them to, and kills those that take too long. What they hold
 // stays in the data directory, and Start brings it back.
@@ -155,7 +163,7 @@ func (p *Plane) Wipe(ctx context.Context) error {
 	}
 	// The lock goes last: whoever waits for it finds an empty directory.
 	for _, name := range []string{
-		stateFile, "kubeconfig", "audit-policy.yaml", "run", "etcd", "logs", "pki", lockFile,
+		stateFile, "kubeconfig", "audit-policy.yaml", "run", "etcd", "logs", "pki", nodeDir, lockFile,
 	} {
 		if err := os.RemoveAll(p.path(name)); err != nil {
 			return fmt.Errorf("removing the control plane in %q: %w", p.dir, err)
@@ -170,6 +178,9 @@ func (p *Plane) end(ctx context.Context) error {
 	if err := p.stopFrom(ctx, 0); err != nil {
 		return err
 	}
+	if err := p.clearNode(ctx); err != nil {
+		return err
+	}
 	if p.launcher != nil {
 		p.launcher.close()
 		p.launcher = nil
@@ -179,8 +190,8 @@ func (p *Plane) end(ctx context.Context) error {
 
 // stopFrom stops the component at the place in the order of starting and all after it, the last one first.
 func (p *Plane) stopFrom(ctx context.Context, place int) error {
-	names := Components()[place:]
-	if len(names) > 0 {
+	names := p.order()[place:]
+	if place < len(Components()) {
 		companions, err := p.companions() // they depend on the control plane as a whole
 		if err != nil {
 			return err
@@ -203,6 +214,9 @@ func (p *Plane) stopComponent(ctx context.Context, name string) error {
 	found, err := strays(markOf(p.dir, name), recorded)
 	if err != nil {
 		return err
+	}
+	if name == Containerd { // those who watch over containers inherit its mark, and stay
+		found = slices.DeleteFunc(found, func(r record) bool { return program(r.PID) != containerdProgram })
 	}
 	for _, r := range append(found, recorded) {
 		if err := r.terminate(ctx, grace); err != nil {

@@ -192,6 +192,9 @@ func TestKilledInTheMiddleOfStarting(t *testing.T) {
 		{"the API server is about to be forked", "starting kube-apiserver", 0},
 		{"the API server has begun to write", "", 1500 * time.Millisecond},
 	} {
+		if moment.line == "starting etcd" {
+			leaveNothing(t, dir) // else it may run already, and need not be started
+		}
 		cmd, lines := startHelper(t, dir, false)
 		within(t, lines, moment.line, 30*time.Second)
 		<-time.After(moment.wait)
@@ -327,5 +330,20 @@ func checkKubectl(t *testing.T, environment *envtest.Environment) {
 	if out, err := io.ReadAll(stdout); err != nil || !strings.Contains(string(out), "Server Version: v1.36.3") {
 		complaint, _ := io.ReadAll(stderr)
 		t.Errorf("kubectl version: %q, %q, %v", out, complaint, err)
+	}
+}
+
+func TestStartFindsAComponentThatIsAboutToEnd(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Dir: t.TempDir(), Ephemeral: true}
+	plane := mustStart(t, cfg)
+	keep(t, plane)
+	for _, name := range []string{APIServer, Etcd} { // as by a Stop that was killed after its first signal
+		if err := syscall.Kill(readRecord(plane.recordPath(name)).PID, syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		plane = mustStart(t, cfg)
+		checkKept(t, plane)
+		checkProcesses(t, cfg.Dir, Etcd, APIServer)
 	}
 }

@@ -46,10 +46,10 @@ func (p *Plane) newProber() (*prober, error) {
 	return &prober{client: &http.Client{Transport: transport, Timeout: probeTimeout}}, nil
 }
 
-// get returns a check that wants status 200 from the path on a loopback port.
-func (p *prober) get(port int, path string) func(context.Context) error {
+// get returns a check that wants status 200 from the path at the address.
+func (p *prober) get(address, path string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address(port)+path, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
 		if err != nil {
 			return fmt.Errorf("composing a probe: %w", err)
 		}

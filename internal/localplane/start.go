@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	defaultTimeout = 90 * time.Second
+	defaultTimeout = 3 * time.Minute
 	startAttempts  = 3
 )
 
@@ -27,6 +27,10 @@ type Config struct {
 	Port int
 	// ControllerManager asks for kube-controller-manager too. One that runs already is left running either way.
 	ControllerManager bool
+	// Node asks for a node too, on which pods run: kube-scheduler, containerd, kubelet and, where the machine has iptables,
+	// kube-proxy. It implies ControllerManager, needs root, and MUST NOT be combined with Attached. A node that runs already,
+	// or was killed, is brought back either way.
+	Node bool
 	// Ephemeral trades the safety of the data for speed: etcd does not wait for the disk, and Stop kills.
 	Ephemeral bool
 	// Attached kills the components when this process ends, however it ends.
@@ -35,10 +39,13 @@ type Config struct {
 	AuditLog bool
 	// ExtraAPIServerArgs follow the API server's own arguments and so override them.
 	ExtraAPIServerArgs []string
-	// Timeout limits a whole start; zero means a minute and a half.
+	// Timeout limits a whole start; zero means three minutes.
 	Timeout time.Duration
 	// Progress is called with each step, in words for people; nil calls nothing.
 	Progress func(step string)
+
+	// programs is the folder of the node's programs; empty without a node.
+	programs string
 }
 
 // ComponentError says that a component did not come up.
@@ -50,6 +57,8 @@ type ComponentError struct {
 	Tail []string
 	// Err is what happened.
 	Err error
+	// found says that it ran already and was about to end, as after a stop that was killed on its way.
+	found bool
 }
 
 func (e *ComponentError) Error() string {
@@ -95,10 +104,17 @@ func Start(ctx context.Context, cfg Config) (*Plane, error) {
 			return p, nil
 		}
 		var failed *ComponentError
-		if attempt == startAttempts || !errors.As(err, &failed) || !failed.lostPort() {
+		if attempt == startAttempts || !errors.As(err, &failed) {
 			return nil, err
 		}
-		cfg.Progress("a port was taken by another program: choosing again")
+		switch {
+		case failed.found:
+			cfg.Progress(failed.Component + " was about to end: starting it again")
+		case failed.lostPort():
+			cfg.Progress("a port was taken by another program: choosing again")
+		default:
+			return nil, err
+		}
 	}
 }
 
@@ -125,6 +141,11 @@ func (cfg Config) complete() (Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	if cfg.Node {
+		if cfg, err = cfg.withNode(); err != nil {
+			return cfg, err
+		}
+	}
 	if err := os.MkdirAll(cfg.Dir, privateDir); err != nil {
 		return cfg, fmt.Errorf("making the data directory: %w", err)
 	}
@@ -132,9 +153,17 @@ func (cfg Config) complete() (Config, error) {
 	return cfg, err
 }
 
+// withNode finds what a node needs.
+func (cfg Config) withNode() (Config, error) {
+	programs, err := nodeReady(cfg)
+	cfg.Node, cfg.ControllerManager, cfg.programs = true, true, programs
+	return cfg, err
+}
+
 // start brings everything up once; the caller holds the lock.
 func (p *Plane) start(ctx context.Context, cfg Config) error {
-	if err := p.prepare(ctx, cfg); err != nil {
+	cfg, err := p.prepare(ctx, cfg)
+	if err != nil {
 		return err
 	}
 	probe, err := p.newProber()
@@ -171,30 +200,64 @@ func (p *Plane) undo(ctx context.Context, started []string) error {
 	return errors.Join(all...)
 }
 
-// prepare settles all that components need before they start, and stops those that run on what is no longer so.
-func (p *Plane) prepare(ctx context.Context, cfg Config) error {
+// prepare settles all that components need before they start, and stops those that run on what is no longer so. It
+// returns the configuration with what was asked for earlier and is to go on.
+func (p *Plane) prepare(ctx context.Context, cfg Config) (Config, error) {
 	renewed, err := p.recall()
 	if err != nil {
-		return err
+		return cfg, err
 	}
-	place := p.firstDown(cfg.ControllerManager)
+	if cfg, err = p.keepNode(cfg); err != nil {
+		return cfg, err
+	}
+	place := p.firstDown(cfg)
 	if renewed {
 		place = 0
 	}
 	if err := p.contradiction(place, cfg.Port); err != nil {
-		return err
+		return cfg, err
 	}
 	// What depends on a component that is down starts again with it: it may come back elsewhere.
 	if err := p.stopFrom(ctx, place); err != nil {
-		return err
+		return cfg, err
 	}
 	if err := p.choosePorts(place, cfg.Port); err != nil {
-		return err
+		return cfg, err
 	}
 	if place == 0 {
 		p.state.Ephemeral = cfg.Ephemeral // what runs already goes on as it was started
 	}
-	return p.writeFiles()
+	return cfg, p.settle(ctx, cfg, place)
+}
+
+// keepNode asks for the node, too, when it was up before and nobody stopped it.
+func (p *Plane) keepNode(cfg Config) (Config, error) {
+	if cfg.Node || p.state.Node == nil || !p.state.Node.Up {
+		return cfg, nil
+	}
+	return cfg.withNode()
+}
+
+// settle writes what was decided, and makes the machine a node when it is to be one.
+func (p *Plane) settle(ctx context.Context, cfg Config, place int) error {
+	if cfg.Node {
+		if err := p.settleNode(ctx, place); err != nil {
+			return err
+		}
+	}
+	if err := p.writeFiles(); err != nil {
+		return err
+	}
+	if !cfg.Node {
+		return nil
+	}
+	if place < slices.Index(everything(), KubeProxy) && !p.state.Node.Proxy {
+		cfg.Progress("Services will have no addresses: kube-proxy needs iptables and ip6tables, and to be the only one")
+	}
+	if err := p.prepareNode(); err != nil {
+		return err
+	}
+	return p.writeContainerdFile(cfg.programs)
 }
 
 // recall brings back what the last start left, and reports whether keys or certificates had to be renewed.
@@ -225,15 +288,24 @@ func (p *Plane) contradiction(place, wanted int) error {
 
 // firstDown returns the place, in the order of starting, of the first component that is wanted and does not run; one
 // past the last when there is none.
-func (p *Plane) firstDown(controllerManager bool) int {
-	status := p.Status()
-	place := slices.IndexFunc(status, func(s Status) bool {
-		return !s.Running && (controllerManager || s.Component != ControllerManager)
-	})
-	if place < 0 {
-		return len(status)
+func (p *Plane) firstDown(cfg Config) int {
+	place := slices.IndexFunc(everything(), func(name string) bool { return p.wants(cfg, name) && !p.alive(name) })
+	if place < 0 || place > len(p.order()) {
+		return len(p.order())
 	}
 	return place
+}
+
+// wants reports whether the component is to run.
+func (p *Plane) wants(cfg Config, component string) bool {
+	switch component {
+	case ControllerManager:
+		return cfg.ControllerManager
+	case KubeProxy:
+		return cfg.Node && p.state.Node != nil && p.state.Node.Proxy
+	default:
+		return cfg.Node || slices.Contains(Components(), component)
+	}
 }
 
 // choosePorts settles the ports of the components from the place on, which do not run.
@@ -242,7 +314,8 @@ func (p *Plane) choosePorts(place, wanted int) error {
 		{&p.state.Ports.Etcd, &p.state.Ports.EtcdPeer},
 		{&p.state.Ports.APIServer},
 		{&p.state.Ports.ControllerManager},
-	}[place:]
+	}
+	free = free[min(place, len(free)):]
 	if place <= slices.Index(Components(), APIServer) && wanted != 0 {
 		if err := tryPort(wanted); err != nil {
 			return &PortError{Port: wanted, Err: err}
@@ -259,13 +332,18 @@ func (p *Plane) choosePorts(place, wanted int) error {
 	return nil
 }
 
-// writeFiles writes what the components and their clients read.
-func (p *Plane) writeFiles() error {
+// writeState writes what is remembered between starts.
+func (p *Plane) writeState() error {
 	data, err := json.MarshalIndent(p.state, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the state: %w", err)
 	}
-	if err := writeFile(p.path(stateFile), append(data, '\n')); err != nil {
+	return writeFile(p.path(stateFile), append(data, '\n'))
+}
+
+// writeFiles writes what the components and their clients read.
+func (p *Plane) writeFiles() error {
+	if err := p.writeState(); err != nil {
 		return err
 	}
 	if err := writeFile(p.path("audit-policy.yaml"), []byte(auditPolicy)); err != nil {
@@ -292,13 +370,20 @@ func (p *Plane) bringUp(ctx context.Context, cfg Config, c component) (started b
 	if err := waitReady(ctx, process, c.ready); err != nil {
 		return started, &ComponentError{
 			Component: c.name, Log: p.Log(c.name), Tail: tail(p.Log(c.name), begin), Err: err,
+			found: !started && errors.Is(err, errEnded),
 		}
+	}
+	if started && c.settle != nil {
+		return started, c.settle(ctx)
 	}
 	return started, nil
 }
 
 // launch starts the process of a component and records it.
 func (p *Plane) launch(binary string, c component) (r record, logBegin int64, err error) {
+	if c.path != "" {
+		return p.launchProgram(c.path, c.name, c.args)
+	}
 	return p.launchProgram(binary, c.name, append([]string{c.name}, c.args...))
 }
 

@@ -11,7 +11,7 @@ import (
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	target = regexp.MustCompile("`make ([a-z]+)[^`]*`|(?m)^    make ([a-z]+)")
+	target = regexp.MustCompile("`make ([a-z0-9-]+)[^`]*`|(?m)^    make ([a-z0-9-]+)")
 )
 
 func TestLinksLeadSomewhere(t *testing.T) {
