@@ -76,6 +76,8 @@ type Volume struct {
 	Name string
 	// Files are sorted by path.
 	Files []File
+	// Sticky says that the volume's folder has the sticky bit: those have it that the kubelet keeps in memory.
+	Sticky bool
 	// Scratch says that the volume is empty and the container's to write to.
 	Scratch bool
 	// SizeLimit of a scratch volume in bytes; 0 is none.

@@ -44,7 +44,7 @@ func (r resolver) volume(v *corev1.Volume) (*Volume, error) {
 		return nil, err
 	}
 	list, err := r.finish(&w, where)
-	return &Volume{Name: v.Name, Files: list}, err
+	return &Volume{Name: v.Name, Files: list, Sticky: v.ConfigMap == nil}, err
 }
 
 // addVolume adds the files of a volume that has some.
@@ -76,7 +76,7 @@ func scratch(v *corev1.Volume, where string) (*Volume, error) {
 	default:
 		return nil, &UnsupportedError{Where: where + ".emptyDir.medium", What: fmt.Sprintf("medium %q", v.EmptyDir.Medium)}
 	}
-	volume := &Volume{Name: v.Name, Scratch: true}
+	volume := &Volume{Name: v.Name, Scratch: true, Sticky: v.EmptyDir.Medium == corev1.StorageMediumMemory}
 	if v.EmptyDir.SizeLimit != nil {
 		volume.SizeLimit = v.EmptyDir.SizeLimit.Value()
 	}

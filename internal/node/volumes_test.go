@@ -100,6 +100,27 @@ func tokens() []planned {
 	}
 }
 
+func TestFoldersInMemoryAreSticky(t *testing.T) {
+	t.Parallel()
+	for volume, want := range map[string]bool{
+		`{name: v, secret: {secretName: none, optional: true}}`: true,
+		`{name: v, projected: {sources: []}}`:                   true,
+		`{name: v, downwardAPI: {}}`:                            true,
+		`{name: v, emptyDir: {medium: Memory}}`:                 true,
+		`{name: v, emptyDir: {}}`:                               false,
+		`{name: v}`:                                             false,
+		`{name: v, configMap: {name: none, optional: true}}`:    false,
+	} {
+		got, err := plan(t, in(`{name: c, volumeMounts: [{name: v, mountPath: /v}]}`, volume, ""), "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Volumes[0].Sticky != want {
+			t.Errorf("%s: sticky is %v, want %v, as the kubelet has it", volume, got.Volumes[0].Sticky, want)
+		}
+	}
+}
+
 func TestScratchVolumes(t *testing.T) {
 	t.Parallel()
 	const mounted = `{name: c, volumeMounts: [{name: v, mountPath: v/, readOnly: %}, {name: v, mountPath: /w, subPath: a//b/}]}`

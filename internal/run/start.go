@@ -15,11 +15,8 @@ import (
 	"github.com/bowline-dev/bowline/internal/node/volume"
 )
 
-// volumeMode is what the kubelet gives the directory of a volume.
-const volumeMode = fs.ModeSticky | 0o777
-
-// scratchMode is what it gives an emptyDir.
-const scratchMode fs.FileMode = 0o777
+// volumeMode is what the kubelet gives the directory of a volume, beside a sticky bit.
+const volumeMode fs.FileMode = 0o777
 
 // start starts the program as the plan is now. Where that fails nothing is left.
 func (s *supervisor) start(ctx context.Context) (*process, error) {
@@ -170,8 +167,8 @@ func (s *supervisor) security(own int) sandbox.Security {
 // folder says what the directory of a volume is to be.
 func folder(v *node.Volume, c node.Security) sandbox.Volume {
 	f := sandbox.Volume{Name: v.Name, Scratch: v.Scratch, Limit: v.SizeLimit, Mode: volumeMode}
-	if v.Scratch {
-		f.Mode = scratchMode
+	if v.Sticky {
+		f.Mode |= fs.ModeSticky
 	}
 	if c.FSGroup != nil {
 		f.GID, f.Mode = int(*c.FSGroup), f.Mode|fs.ModeSetgid

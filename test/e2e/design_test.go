@@ -69,6 +69,7 @@ func requirements() []requirement {
 		{"files have the owner and mode that the pod's security context asks for", testSecurityContext},
 		{"a pod waits for its secret, unless it is optional", testOptional},
 		{"a pod is given its service account's token", testToken},
+		{"a pod is given its service account's credentials for registries", testRegistries},
 		{"a secret can be a variable, by itself or whole", testVariables},
 	}
 }
@@ -307,6 +308,26 @@ func testToken(t *testing.T, ns string) {
 		if content, err := found.Content(filepath.Join(folder, name)); err != nil || content == "" {
 			t.Errorf("file %s: %v", name, err)
 		}
+	}
+}
+
+// testRegistries sees that a pod names the credentials of its service account. Nothing is pulled: there is no registry here.
+func testRegistries(t *testing.T, ns string) {
+	login := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "login"}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)},
+	}
+	if _, err := clients.CoreV1().Secrets(ns).Create(t.Context(), login, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []corev1.LocalObjectReference{{Name: "login"}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "puller"}, ImagePullSecrets: want}
+	if _, err := clients.CoreV1().ServiceAccounts(ns).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pod(t, ns, "user-of-puller", func(spec *corev1.PodSpec) { spec.ServiceAccountName = "puller" })
+	if diff := cmp.Diff(want, runs(t, ns, "user-of-puller").Spec.ImagePullSecrets); diff != "" {
+		t.Errorf("the pod's credentials (-want +got):\n%s", diff)
 	}
 }
 

@@ -126,7 +126,7 @@ func setUp(dir string) error {
 	return loadImages(dir)
 }
 
-// loadImages makes images of programs of this repository. A program that reads bindings in a pod has its place here.
+// loadImages makes images of programs of this repository. The witness stays in the data directory, for bowline run.
 func loadImages(dir string) error {
 	witness := filepath.Join(dir, "witness")
 	command := exec.Command("go", "build", "-o", witness, "./witness")
@@ -134,7 +134,6 @@ func loadImages(dir string) error {
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the witness: %w\n%s", err, output)
 	}
-	defer func() { _ = os.Remove(witness) }()
 	for _, i := range []image.Image{
 		{
 			Name: greeterImage, Entrypoint: []string{"greeter"},

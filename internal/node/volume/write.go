@@ -200,8 +200,23 @@ func (w *writer) show() error {
 		case !errors.Is(err, fs.ErrNotExist):
 			continue // a mount point of another volume lies there, as it may in a pod
 		}
-		if err := w.root.Symlink(path.Join(dataLink, name), name); err != nil {
+		if err := w.link(name); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// link makes the link to a file, or to the directory that several are in. It belongs to whom the file belongs, as the kubelet
+// has it.
+func (w *writer) link(name string) error {
+	if err := w.root.Symlink(path.Join(dataLink, name), name); err != nil {
+		return err
+	}
+	for i := range w.files {
+		first, _, _ := strings.Cut(path.Clean(w.files[i].Path), "/")
+		if user := w.files[i].User; first == name && user != nil {
+			return w.chown(name, user)
 		}
 	}
 	return nil

@@ -260,8 +260,9 @@ func TestOwners(t *testing.T) {
 		firstDir + "/deep":   "dgrwxr-xr-x 0:4321",
 		firstDir + "/deep/a": "-r--r--r-- 77:4321",
 		firstDir + "/token":  "-rw-r----- 1234:4321",
+		"token":              "Lrwxrwxrwx 1234:4321",
 	} {
-		info, err := os.Stat(filepath.Join(dir, name))
+		info, err := os.Lstat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
