@@ -209,7 +209,6 @@ func TestAlone(t *testing.T) {
 	if err := install.Apply(t.Context(), config, install.Options{External: true}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("a small tenant beside a large one", func(t *testing.T) { testFairness(t, config) })
 	t.Run("killed at every write", func(t *testing.T) { testKilled(t, plane) })
 	t.Run("faults of the API server", func(t *testing.T) { testFaults(t, config) })
 	t.Run("restart without a write", func(t *testing.T) { testRestart(t, config) })

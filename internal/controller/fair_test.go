@@ -14,15 +14,25 @@ import (
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/controller"
+	"github.com/bowline-dev/bowline/internal/install"
+	"github.com/bowline-dev/bowline/internal/localplane/planetest"
 )
 
 // backlog is how many bindings the large tenant has. It takes the one worker there is a few hundred times as long as the one
 // of the small tenant does.
 const backlog = 300
 
-// testFairness has a tenant make many bindings, and another one a single one after them: the latter must not wait until the
-// former's are worked off. What counts is the order in which they become ready.
-func testFairness(t *testing.T, config *rest.Config) {
+// TestFairness has a tenant make many bindings, and another one a single one after them: the latter must not wait until the
+// former's are worked off. What counts is the order in which they become ready. It has a control plane of its own, to which no
+// controller has told its webhooks yet.
+func TestFairness(t *testing.T) {
+	config, err := planetest.Start(t, planetest.WithControllerManager()).RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := install.Apply(t.Context(), config, install.Options{External: true}, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
 	large, small := clusterOf(t, config), clusterOf(t, config)
 	large.create(secretText("db"))
 	small.create(secretText("db") + "\n---\n" + deploymentText("orders"))

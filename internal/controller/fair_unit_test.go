@@ -27,7 +27,7 @@ func TestFairTakesTurns(t *testing.T) {
 	push("c2", "a5")
 	pop(4)
 	// Who comes waits for one key of each that is there; who is alone is served in order.
-	want := []string{"a1", "a2", "b1", "c1", "a3", "b2", "c2", "a4", "a5"}
+	want := []string{"a1", "a2", "b1", "c1", "a3", "b2", "a4", "c2", "a5"}
 	if q.Len() != 0 {
 		t.Errorf("%d keys are left", q.Len())
 	}

@@ -184,9 +184,13 @@ func steps(p plan, problems map[string]Problem) []plan {
 	return single
 }
 
-// unsettled returns what a plan would still change about a workload.
+// unsettled returns what a plan would still change about a workload. As a rule that is nothing, which is seen by one look at
+// the whole plan: a workload may have hundreds of bindings.
 func unsettled(w projection.Workload, p plan, problems map[string]Problem) plan {
 	rest := plan{mapping: p.mapping}
+	if after, _, err := projection.Settle(w, p.mapping, p.want, p.drop); err == nil && len(projection.Diff(w, after)) == 0 {
+		return rest
+	}
 	for _, step := range steps(p, problems) {
 		after, _, err := projection.Settle(w, step.mapping, step.want, step.drop)
 		if err == nil && len(projection.Diff(w, after)) == 0 {
