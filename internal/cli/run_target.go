@@ -94,14 +94,13 @@ func (f *runFlags) findOffline(in io.Reader) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	doing := fmt.Sprintf("reading %s %q: ", scene.Kind.Kind, scene.Name)
 	pod, err := node.PodOf(scene.Workload, &scene.Template)
 	if err != nil {
-		return found{}, fmt.Errorf("%s%w", doing, err)
+		return found{}, scene.Fault(err)
 	}
 	container, _, err := pick(pod, f.name)
 	if err != nil {
-		return found{}, fmt.Errorf("%s%w", doing, err)
+		return found{}, fmt.Errorf("reading %s %q: %w", scene.Kind.Kind, scene.Name, err)
 	}
 	return found{
 		target: run.Target{Pod: pod, Container: container, Machine: run.ThisMachine(), Source: run.Fixed{Held: scene.Objects}},
