@@ -231,6 +231,9 @@ func (f *runFlags) show(out io.Writer, found found, engine *run.Engine) error {
 	if !f.print {
 		return nil
 	}
+	if engine != nil && plan.Image == "" {
+		return &run.NoImageError{Container: found.target.Container}
+	}
 	text := found.title + "\n" + run.Describe(found.target.Container, plan)
 	if engine != nil {
 		text = run.Line(append([]string{engine.Program}, engine.Arguments(plan, f.places(plan), f.command)...)) + "\n"

@@ -116,6 +116,14 @@ func manifestHint(err error) string {
 	return ""
 }
 
+// invalid says whether a workload holds what Kubernetes has no use for.
+func invalid(err error) bool {
+	_, field := errors.AsType[*node.InvalidError](err)
+	_, path := errors.AsType[*node.PathError](err)
+	_, kind := errors.AsType[*node.TypeError](err)
+	return field || path || kind
+}
+
 func planHint(err error) string {
 	if e, ok := errors.AsType[*node.AmbiguousError](err); ok {
 		return "name the container: -c " + e.Containers[0]
@@ -132,8 +140,8 @@ func planHint(err error) string {
 	if _, ok := errors.AsType[*node.UnsupportedError](err); ok {
 		return "what a program on this machine cannot have is listed in docs/reference/run.md; name another container with -c"
 	}
-	if _, ok := errors.AsType[*run.NoCommandError](err); ok {
-		return "give a command behind --, or run the image: --container=docker"
+	if invalid(err) {
+		return "correct the workload: a cluster would not run it either"
 	}
 	if e, ok := errors.AsType[*sandbox.StageError](err); ok && strings.Contains(e.Doing, "permission denied") {
 		return "the program runs as the container's user; to run it as you are: --keep-user"

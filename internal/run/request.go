@@ -116,6 +116,14 @@ func (e *NoCommandError) Error() string {
 	return "container \"" + e.Container + "\" names no command: its image " + e.Image + " does"
 }
 
+// Hint says what to do.
+func (e *NoCommandError) Hint() string {
+	if e.Image == "" {
+		return "give a command behind --"
+	}
+	return "give a command behind --, or run the image: --container=docker"
+}
+
 // HiddenError says that the container has a volume where this process works.
 type HiddenError struct {
 	// Directory is the working directory.

@@ -83,6 +83,7 @@ spec:
     spec:
       containers:
       - name: app
+        command: ["true"]
         env: [%s]
         volumeMounts: [{name: db, mountPath: /bowline-test/db}, {name: tmp, mountPath: /bowline-test/tmp}]
       volumes: [{name: db, secret: {secretName: db}}, {name: tmp, emptyDir: {}}]
@@ -251,6 +252,28 @@ func TestAnEndIsNoRestart(t *testing.T) {
 	s.ends(5)
 }
 
+// TestAskedToEndWhileItRestarts has a signal come just when the program has ended for its restart.
+func TestAskedToEndWhileItRestarts(t *testing.T) {
+	t.Parallel()
+	s := &supervisor{request: request(t, newChanging("one"), passwordVariable, "exit 3"), told: map[string]bool{}}
+	var err error
+	if s.plan, err = s.request.Plan(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan os.Signal, 1)
+	asked <- syscall.SIGTERM
+	p.restarting = true
+	next, err := s.next(t.Context(), p, <-p.ended, asked)
+	if err != nil || next != nil {
+		t.Errorf("it was started again: %v, %v", next, err)
+	}
+	nothingLeft(t, s.request)
+}
+
 func TestWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	s := begin(t, func(*Request) {}, `echo ready; `+untilEnd)
@@ -315,9 +338,12 @@ func TestAWorkingDirectoryIsNotHidden(t *testing.T) {
 	if r.Pod, err = node.PodOf(object, nil); err != nil {
 		t.Fatal(err)
 	}
-	var hidden *HiddenError
-	if _, err := Run(t.Context(), r); !errors.As(err, &hidden) || hidden.Directory != dir {
-		t.Errorf("error %v, want a HiddenError", err)
+	for _, command := range [][]string{r.Command, nil} { // one of a person's, and the container's own
+		r.Command = command
+		var hidden *HiddenError
+		if _, err := Run(t.Context(), r); !errors.As(err, &hidden) || hidden.Directory != dir {
+			t.Errorf("%v: error %v, want a HiddenError", command, err)
+		}
 	}
 	r.Namespace = sandbox.Never
 	if exit, err := Run(t.Context(), r); err != nil || exit.Code != 0 {
@@ -350,7 +376,7 @@ func TestNothingStarts(t *testing.T) {
 	}{
 		{"no such entry", "{name: A, valueFrom: {secretKeyRef: {name: db, key: none}}}", func(*Request, *changing) {}, "none"},
 		{"a circle", "{name: A, value: $(B)}, {name: B, value: $(A)}", func(*Request, *changing) {}, "refers to itself"},
-		{"no command", "", func(r *Request, _ *changing) { r.Command = nil }, "names no command"},
+		{"no command", "", func(r *Request, _ *changing) { r.Command, r.Pod = nil, bare() }, "names no command"},
 		{"no such program", "", func(r *Request, _ *changing) { r.Command = []string{"/no/such"} }, "/no/such"},
 		{"over the budget", "", func(r *Request, c *changing) {
 			r.Storage.Limit = 1000
@@ -375,4 +401,12 @@ func TestNothingStarts(t *testing.T) {
 			nothingLeft(t, r)
 		})
 	}
+}
+
+// bare is a pod whose container has no command.
+func bare() *node.Pod {
+	pod, _ := node.PodOf(map[string]any{
+		"kind": "Pod", "spec": map[string]any{"containers": []any{map[string]any{"name": "app"}}},
+	}, nil)
+	return pod
 }

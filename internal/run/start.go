@@ -72,7 +72,8 @@ func (s *supervisor) prepare(box *sandbox.Sandbox) ([]string, error) {
 		}
 		return e.list, nil
 	}
-	if dir, err := os.Getwd(); err == nil && len(s.request.Command) > 0 && box.Inside(dir) {
+	own := len(s.request.Command) > 0 || s.plan.WorkingDir == "" // what starts in the working directory of this process
+	if dir, err := os.Getwd(); err == nil && own && box.Inside(dir) {
 		return nil, &HiddenError{Directory: dir}
 	}
 	return environ(s.request.Environ, s.plan, nil).list, nil
@@ -94,6 +95,8 @@ func describeMoves(reason string, move relocator, variables []string) string {
 // command returns the words of the command line.
 func (s *supervisor) command() ([]string, error) {
 	switch {
+	case s.request.Engine != nil && s.plan.Image == "":
+		return nil, &NoImageError{Container: s.request.Container}
 	case s.request.Engine != nil:
 		return []string{s.request.Engine.Program}, nil
 	case len(s.request.Command) > 0:

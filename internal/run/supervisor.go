@@ -97,7 +97,7 @@ func (s *supervisor) supervise(ctx context.Context, p *process) (Exit, error) {
 	for {
 		select {
 		case e := <-p.ended:
-			next, err := s.next(ctx, p, e)
+			next, err := s.next(ctx, p, e, asked)
 			if next == nil {
 				return e.exit, err
 			}
@@ -114,15 +114,20 @@ func (s *supervisor) supervise(ctx context.Context, p *process) (Exit, error) {
 	}
 }
 
-// next starts a program again where it ended for that; otherwise it cleans up.
-func (s *supervisor) next(ctx context.Context, p *process, e ending) (*process, error) {
+// next starts a program again where it ended for that, and nobody asked it to end in the meantime; otherwise it cleans up.
+func (s *supervisor) next(ctx context.Context, p *process, e ending, asked <-chan os.Signal) (*process, error) {
 	closed := p.box.Close()
-	if !p.restarting {
+	if !p.restarting || len(asked) > 0 {
 		return nil, errors.Join(e.err, closed)
 	}
 	next, err := s.start(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("starting again: %w", err)
+	}
+	select {
+	case signal := <-asked: // it may have come when there was no program; one that has it already gets it twice
+		_ = next.box.Signal(signal)
+	default:
 	}
 	return next, nil
 }
