@@ -96,6 +96,8 @@ type OnChange struct {
 const (
 	// quiet is how long nothing must change before a change is reacted to, so that several of them cause one reaction.
 	quiet = 300 * time.Millisecond
+	// linger is how long files stay that others have taken the place of: much longer than it takes to open one.
+	linger = 50 * time.Millisecond
 	// grace is how long a program has to end before it is killed for a restart, as a pod has it.
 	grace = 30 * time.Second
 )

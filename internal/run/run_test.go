@@ -214,6 +214,20 @@ func TestFilesFollow(t *testing.T) {
 	s.prints("one one")
 }
 
+// TestAReaderFindsItsFile opens a file again and again while it changes, in the way of a program that knows nothing of links.
+func TestAReaderFindsItsFile(t *testing.T) {
+	t.Parallel()
+	s := begin(t, func(*Request) {}, `echo ready
+		read=; while [ "$read" != end ]; do read read < /bowline-test/db/password || [ -n "$read" ] || exit 9; done
+		until [ $(ls -d /bowline-test/db/..2* | wc -l) = 1 ]; do sleep 0.01; done`)
+	s.prints("ready")
+	for i := range 20 {
+		s.source.change(fmt.Sprint("password", i))
+	}
+	s.source.change("end")
+	s.ends(0)
+}
+
 func TestSignalOnChange(t *testing.T) {
 	t.Parallel()
 	s := begin(t, func(r *Request) { r.OnChange = OnChange{Reaction: Signal, Signal: syscall.SIGHUP} },

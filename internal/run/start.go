@@ -41,7 +41,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 
 // launch fills a sandbox and starts the program in it.
 func (s *supervisor) launch(box *sandbox.Sandbox) error {
-	if _, err := write(box, s.plan); err != nil {
+	if _, err := write(box, s.plan, 0); err != nil {
 		return err
 	}
 	for _, text := range box.Unmet() {
@@ -179,19 +179,31 @@ func folder(v *node.Volume, c node.Security) sandbox.Volume {
 	return f
 }
 
-// write brings the files of all volumes up to date, and says whether any changed.
-func write(box *sandbox.Sandbox, plan *node.Plan) (changed bool, err error) {
+// write brings the files of all volumes up to date, and says whether any changed. Old files linger for a moment, so that
+// a program that has just looked up where a file is finds it there.
+func write(box *sandbox.Sandbox, plan *node.Plan, linger time.Duration) (changed bool, err error) {
+	var drops []func() error
+	defer func() {
+		if len(drops) > 0 {
+			<-time.After(linger)
+		}
+		for _, drop := range drops {
+			err = errors.Join(err, drop())
+		}
+	}()
 	for i := range plan.Volumes {
 		v := &plan.Volumes[i]
 		root := box.Volume(v.Name)
 		if v.Scratch || root == nil {
 			continue
 		}
-		one, err := volume.Write(root, v.Files, volume.Owner{Group: plan.Security.FSGroup}, time.Now())
+		one, drop, err := volume.Swap(root, v.Files, volume.Owner{Group: plan.Security.FSGroup}, time.Now())
 		if err != nil {
 			return changed, fmt.Errorf("writing volume %q: %w", v.Name, err)
 		}
-		changed = changed || one
+		if one {
+			changed, drops = true, append(drops, drop)
+		}
 	}
 	return changed, nil
 }

@@ -156,7 +156,7 @@ func (s *supervisor) update(ctx context.Context, p *process) {
 	}
 	before := s.plan
 	s.plan = plan
-	changed, err := write(p.box, plan)
+	changed, err := write(p.box, plan, linger)
 	if err != nil {
 		s.say(fmt.Sprintf("a change is not taken over in full: %v", err))
 	}

@@ -34,12 +34,23 @@ type Owner struct {
 // Write makes the files of a volume be exactly these. It says whether any was added, changed or removed; if not, the
 // files stay untouched. Files that cannot lie in a volume are a node.PathError, before anything is written.
 func Write(root *os.Root, files []node.File, owner Owner, now time.Time) (changed bool, err error) {
-	if err := node.CheckFiles(files); err != nil {
-		return false, fmt.Errorf("checking the files of a volume: %w", err)
+	changed, drop, err := Swap(root, files, owner, now)
+	if err != nil {
+		return changed, err
 	}
-	w := &writer{root: root, files: files, owner: owner, now: now}
-	err = w.take(steps())
-	return w.swapped, err
+	return changed, drop()
+}
+
+// Swap is a Write that leaves the old files to readers that are just on their way to them, until drop is called: one that
+// has followed ..data, and not yet opened its file, would find none. What is not dropped goes with the next write.
+func Swap(root *os.Root, files []node.File, owner Owner, now time.Time) (changed bool, drop func() error, err error) {
+	if err := node.CheckFiles(files); err != nil {
+		return false, nil, fmt.Errorf("checking the files of a volume: %w", err)
+	}
+	w, list := &writer{root: root, files: files, owner: owner, now: now}, steps()
+	last := len(list) - 1
+	err = w.take(list[:last])
+	return w.swapped, func() error { return w.take(list[last:]) }, err
 }
 
 // writer is one write.
