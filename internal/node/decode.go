@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -65,10 +66,8 @@ func decodeJSON(value, target any) error {
 	if !ok {
 		return err //nolint:wrapcheck // the caller says what was read
 	}
-	var fields []string
-	if wrong.Field != "" {
-		fields = strings.Split(wrong.Field, ".")
-	}
+	// A part in upper case is the name of a Go type that is embedded, and stands nowhere in the object.
+	fields := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(f string) bool { return f == "" || unicode.IsUpper(rune(f[0])) })
 	is, _, _ := strings.Cut(wrong.Value, " ") // what follows a number is the number
 	path, found := locate(value, fields, is)
 	if !found {

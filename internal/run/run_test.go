@@ -336,6 +336,32 @@ func TestWithoutANamespace(t *testing.T) {
 	nothingLeft(t, r)
 }
 
+// TestAMountWithinAVolume has a part of a volume shown within the same volume, where there is no namespace, too.
+func TestAMountWithinAVolume(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(fmt.Sprintf(workload, ""), "volumeMounts: [",
+		"volumeMounts: [{name: db, mountPath: /bowline-test/db/sub, subPath: password}, ", 1)
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	pod, err := node.PodOf(object, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range []sandbox.Policy{sandbox.Auto, sandbox.Never} {
+		r := request(t, newChanging("one"), "", `test "$(cat $SUB)" = one`)
+		r.Namespace, r.Pod = policy, pod
+		r.Environ = append(r.Environ, "SUB=/bowline-test/db/sub")
+		if policy == sandbox.Never {
+			r.Command[2] = strings.Replace(r.Command[2], "$SUB", r.Storage.Dir+"/*/*/root$SUB", 1)
+		}
+		if exit, err := Run(t.Context(), r); err != nil || exit.Code != 0 {
+			t.Errorf("policy %v: it ended with %v, %v", policy, exit, err)
+		}
+	}
+}
+
 // TestAWorkingDirectoryIsNotHidden has a volume where the tests work.
 func TestAWorkingDirectoryIsNotHidden(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -197,7 +198,7 @@ func write(box *sandbox.Sandbox, plan *node.Plan, linger time.Duration) (changed
 		if v.Scratch || root == nil {
 			continue
 		}
-		one, drop, err := volume.Swap(root, v.Files, volume.Owner{Group: plan.Security.FSGroup}, time.Now())
+		one, drop, err := volume.Swap(root, v.Files, volume.Owner{Group: plan.Security.FSGroup, Others: inner(plan, v.Name)}, time.Now())
 		if err != nil {
 			return changed, fmt.Errorf("writing volume %q: %w", v.Name, err)
 		}
@@ -206,4 +207,21 @@ func write(box *sandbox.Sandbox, plan *node.Plan, linger time.Duration) (changed
 		}
 	}
 	return changed, nil
+}
+
+// inner are the names in a volume where mounts within its own ones begin. Without a namespace those are links.
+func inner(plan *node.Plan, volume string) []string {
+	var names []string
+	for _, outer := range plan.Mounts {
+		if outer.Volume != volume || outer.SubPath != "" {
+			continue
+		}
+		for _, m := range plan.Mounts {
+			if within, ok := strings.CutPrefix(path.Clean(m.Path), path.Clean(outer.Path)+"/"); ok {
+				name, _, _ := strings.Cut(within, "/")
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

@@ -29,6 +29,8 @@ type Owner struct {
 	// Group owns all files and directories: the pod's fsGroup. Its members can read them, and what is made in the
 	// directories belongs to the group, too. nil for the group of this process.
 	Group *int64
+	// Others are names at the top of the volume that are not the volume's, but stand for mounts within it.
+	Others []string
 }
 
 // Write makes the files of a volume be exactly these. It says whether any was added, changed or removed; if not, the
@@ -200,6 +202,9 @@ func (w *writer) swap() error {
 // show makes the links by which people and programs know the files.
 func (w *writer) show() error {
 	for _, name := range w.visible() {
+		if slices.Contains(w.owner.Others, name) {
+			continue
+		}
 		target, err := w.root.Readlink(name)
 		switch {
 		case err == nil && target == path.Join(dataLink, name):
@@ -238,7 +243,7 @@ func (w *writer) hide() error {
 	visible := w.visible()
 	for _, e := range w.entries {
 		name := e.Name()
-		if e.Type()&fs.ModeSymlink == 0 || name == dataLink || slices.Contains(visible, name) {
+		if e.Type()&fs.ModeSymlink == 0 || name == dataLink || slices.Contains(visible, name) || slices.Contains(w.owner.Others, name) {
 			continue
 		}
 		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
