@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -41,6 +42,17 @@ func unstarted(err error) error {
 		return &hinted{err: oneLine(err), hint: hint}
 	}
 	return &hinted{err: &notStartedError{oneLine(err)}, hint: hint}
+}
+
+// interrupted says why nothing was started where somebody asked for an end before that.
+func interrupted(ctx context.Context, err error) error {
+	if _, late := errors.AsType[*run.LateError](err); late || ctx.Err() == nil {
+		return err
+	}
+	return &hinted{
+		err:  fmt.Errorf("it was ended before the program was started: %w", context.Cause(ctx)),
+		hint: "if it was slow, see whether the cluster answers: kubectl cluster-info",
+	}
 }
 
 // oneLine makes one line of an error that joins several.

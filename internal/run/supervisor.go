@@ -91,8 +91,7 @@ func (s *supervisor) supervise(ctx context.Context, p *process) (Exit, error) {
 	})
 	defer following.Wait()
 	defer stop()
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	asked := askedToEnd()
 	defer signal.Stop(asked)
 	for {
 		select {
@@ -112,6 +111,18 @@ func (s *supervisor) supervise(ctx context.Context, p *process) (Exit, error) {
 			_ = p.box.Signal(syscall.SIGKILL)
 		}
 	}
+}
+
+// askedToEnd gets the signals that ask a program to end. Those that this process was started to ignore stay ignored, so that
+// a program that is started again ignores them, too.
+func askedToEnd() chan os.Signal {
+	asked := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			signal.Notify(asked, s)
+		}
+	}
+	return asked
 }
 
 // next starts a program again where it ended for that, and nobody asked it to end in the meantime; otherwise it cleans up.
