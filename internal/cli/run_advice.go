@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path"
 	"strings"
@@ -74,6 +75,9 @@ func runHint(err error) string {
 		if hint := advise(err); hint != "" {
 			return hint
 		}
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return "see whether that path, or the folder it is in, is there, and whether you may use it"
 	}
 	return "try: bowline run --help, or read docs/reference/run.md"
 }
