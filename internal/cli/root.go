@@ -35,7 +35,7 @@ const (
 // arguments that make no sense and for a program that could not be started, 1 for anything else; where a program was
 // started, its own. The first interrupt ends the command gracefully.
 func Main(args []string, streams Streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	root := newRoot(streams)
 	root.SetArgs(args)
@@ -57,6 +57,15 @@ func Main(args []string, streams Streams) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// endings are the signals that end a command gracefully. An interrupt that it was started to ignore stays ignored: a shell
+// has it so for what runs in its background.
+func endings() []os.Signal {
+	if signal.Ignored(os.Interrupt) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM}
 }
 
 func newRoot(streams Streams) *cobra.Command {

@@ -142,7 +142,7 @@ func (f *runFlags) execute(ctx context.Context, streams Streams) error {
 	}
 	found, err := f.find(ctx, streams.In)
 	if err != nil {
-		return unstarted(err)
+		return unstarted(interrupted(ctx, err))
 	}
 	request.Target = found.target
 	if f.runsNothing() {
@@ -151,7 +151,7 @@ func (f *runFlags) execute(ctx context.Context, streams Streams) error {
 	exit, err := run.Run(ctx, request)
 	switch {
 	case err != nil:
-		return unstarted(err)
+		return unstarted(interrupted(ctx, err))
 	case exit.Code != 0:
 		return &endedError{code: exit.Code}
 	}
@@ -230,6 +230,9 @@ func (f *runFlags) show(out io.Writer, found found, engine *run.Engine) error {
 	}
 	if !f.print {
 		return nil
+	}
+	if engine != nil && plan.Image == "" {
+		return &run.NoImageError{Container: found.target.Container}
 	}
 	text := found.title + "\n" + run.Describe(found.target.Container, plan)
 	if engine != nil {

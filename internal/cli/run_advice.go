@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path"
 	"strings"
@@ -43,6 +45,17 @@ func unstarted(err error) error {
 	return &hinted{err: &notStartedError{oneLine(err)}, hint: hint}
 }
 
+// interrupted says why nothing was started where somebody asked for an end before that.
+func interrupted(ctx context.Context, err error) error {
+	if _, late := errors.AsType[*run.LateError](err); late || ctx.Err() == nil {
+		return err
+	}
+	return &hinted{
+		err:  fmt.Errorf("it was ended before the program was started: %w", context.Cause(ctx)),
+		hint: "if it was slow, see whether the cluster answers: kubectl cluster-info",
+	}
+}
+
 // oneLine makes one line of an error that joins several.
 func oneLine(err error) error {
 	if text := err.Error(); strings.Contains(text, "\n") {
@@ -62,6 +75,9 @@ func runHint(err error) string {
 		if hint := advise(err); hint != "" {
 			return hint
 		}
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return "see whether that path, or the folder it is in, is there, and whether you may use it"
 	}
 	return "try: bowline run --help, or read docs/reference/run.md"
 }
@@ -116,6 +132,14 @@ func manifestHint(err error) string {
 	return ""
 }
 
+// invalid says whether a workload holds what Kubernetes has no use for.
+func invalid(err error) bool {
+	_, field := errors.AsType[*node.InvalidError](err)
+	_, path := errors.AsType[*node.PathError](err)
+	_, kind := errors.AsType[*node.TypeError](err)
+	return field || path || kind
+}
+
 func planHint(err error) string {
 	if e, ok := errors.AsType[*node.AmbiguousError](err); ok {
 		return "name the container: -c " + e.Containers[0]
@@ -132,8 +156,8 @@ func planHint(err error) string {
 	if _, ok := errors.AsType[*node.UnsupportedError](err); ok {
 		return "what a program on this machine cannot have is listed in docs/reference/run.md; name another container with -c"
 	}
-	if _, ok := errors.AsType[*run.NoCommandError](err); ok {
-		return "give a command behind --, or run the image: --container=docker"
+	if invalid(err) {
+		return "correct the workload: a cluster would not run it either"
 	}
 	if e, ok := errors.AsType[*sandbox.StageError](err); ok && strings.Contains(e.Doing, "permission denied") {
 		return "the program runs as the container's user; to run it as you are: --keep-user"

@@ -94,19 +94,32 @@ func (f *runFlags) findOffline(in io.Reader) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	doing := fmt.Sprintf("reading %s %q: ", scene.Kind.Kind, scene.Name)
 	pod, err := node.PodOf(scene.Workload, &scene.Template)
 	if err != nil {
-		return found{}, fmt.Errorf("%s%w", doing, err)
+		return found{}, scene.Fault(err)
 	}
-	container, _, err := pick(pod, f.name)
+	container, needs, err := pick(pod, f.name)
+	if err == nil {
+		err = noToken(needs)
+	}
 	if err != nil {
-		return found{}, fmt.Errorf("%s%w", doing, err)
+		return found{}, fmt.Errorf("reading %s %q: %w", scene.Kind.Kind, scene.Name, err)
 	}
 	return found{
 		target: run.Target{Pod: pod, Container: container, Machine: run.ThisMachine(), Source: run.Fixed{Held: scene.Objects}},
 		title:  title(scene.Kind.Kind, scene.Name, scene.Namespace),
 	}, nil
+}
+
+// noToken refuses what manifests cannot give.
+func noToken(needs node.Needs) error {
+	if len(needs.Tokens) == 0 {
+		return nil
+	}
+	return &hinted{
+		err:  fmt.Errorf("the container mounts a token of service account %q, which only a cluster can give", needs.Tokens[0].ServiceAccount),
+		hint: "name the workload of a cluster, as KIND/NAME, or take the serviceAccountToken out of the manifest",
+	}
 }
 
 func title(kind, name, namespace string) string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -93,7 +94,7 @@ func (p *Pod) mappedContainers(
 		seen[match.Pointer()] = true
 		c, err := mappedContainer(object, mapping)
 		if err != nil {
-			return fmt.Errorf("reading the container at %s: %w", match.Pointer(), err)
+			return fmt.Errorf("reading the container at %s: %w", match.Pointer(), inside(err, stepsOf(match.Pointer())...))
 		}
 		if c.Name == "" {
 			c.Name = match.Pointer()
@@ -101,6 +102,15 @@ func (p *Pod) mappedContainers(
 		*list = append(*list, *c)
 	}
 	return nil
+}
+
+// stepsOf takes a JSON pointer apart.
+func stepsOf(pointer string) []string {
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, step := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	}
+	return steps
 }
 
 // mappedContainer reads a container: all of it where it looks like that of a pod, else the parts that are mapped.
@@ -137,12 +147,8 @@ func readAt(root map[string]any, expression string, target any) error {
 	if !found || value == nil {
 		return nil
 	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", expression, err)
-	}
-	if err := json.Unmarshal(encoded, target); err != nil {
-		return fmt.Errorf("reading %s: %w", expression, err)
+	if err := decodeJSON(value, target); err != nil {
+		return fmt.Errorf("reading %s: %w", expression, inside(err, path.Steps()...))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (r resolver) mount(m *corev1.VolumeMount, env *environment, where string) (
 	}
 	at := path.Clean("/" + m.MountPath)
 	if m.MountPath == "" || at == "/" {
-		return nil, &InvalidError{Where: where + ".mountPath", What: fmt.Sprintf("path %q", m.MountPath), Rule: "it names a directory below /"}
+		return nil, &InvalidError{Where: where + ".mountPath", What: fmt.Sprintf("path %q", m.MountPath), Rule: "it has to name a directory below /"}
 	}
 	sub, err := subPath(m, env, where)
 	if err != nil {
@@ -74,9 +74,9 @@ func subPath(m *corev1.VolumeMount, env *environment, where string) (string, err
 	case sub == "":
 		return "", nil
 	case path.IsAbs(sub):
-		return "", &InvalidError{Where: where, What: shown, Rule: "it is relative to the volume"}
+		return "", &InvalidError{Where: where, What: shown, Rule: "it has to be relative to the volume"}
 	case slices.Contains(strings.Split(sub, "/"), ".."):
-		return "", &InvalidError{Where: where, What: shown, Rule: "it does not lead upwards"}
+		return "", &InvalidError{Where: where, What: shown, Rule: "it must not lead upwards"}
 	default:
 		return path.Clean(sub), nil
 	}

@@ -1,13 +1,11 @@
 package node
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 )
@@ -23,7 +21,7 @@ type Pod struct {
 // PodOf reads a workload: a Pod, a kind that has a pod template where the built-in kinds have it, or else a kind that a
 // mapping describes, which may be nil. The workload is not changed.
 func PodOf(workload map[string]any, mapping *bindingv1.ClusterWorkloadResourceMappingTemplate) (*Pod, error) {
-	template := templateOf(workload)
+	template, place := templateOf(workload)
 	if template == nil && mapping != nil {
 		return mappedPod(workload, *mapping)
 	}
@@ -32,7 +30,7 @@ func PodOf(workload map[string]any, mapping *bindingv1.ClusterWorkloadResourceMa
 	}
 	pod := &Pod{}
 	if err := decode(template, &pod.template); err != nil {
-		return nil, fmt.Errorf("reading the pod template: %w", err)
+		return nil, fmt.Errorf("reading the pod template: %w", inside(err, place...))
 	}
 	if err := pod.claims(workload); err != nil {
 		return nil, err
@@ -41,24 +39,10 @@ func PodOf(workload map[string]any, mapping *bindingv1.ClusterWorkloadResourceMa
 	return pod, nil
 }
 
-// decode reads an object. Where that does not work it is tried with JSON, whose errors name the field.
-func decode(object map[string]any, target any) error {
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, target)
-	if err == nil {
-		return nil
-	}
-	if encoded, failure := json.Marshal(object); failure == nil {
-		if failure = json.Unmarshal(encoded, target); failure != nil {
-			return failure //nolint:wrapcheck // the caller says what was read
-		}
-	}
-	return err //nolint:wrapcheck // the caller says what was read
-}
-
-// templateOf finds the pod template where the built-in kinds have it; nil where there is none.
-func templateOf(workload map[string]any) map[string]any {
+// templateOf finds the pod template where the built-in kinds have it, and what leads there; nil where there is none.
+func templateOf(workload map[string]any) (template map[string]any, place []string) {
 	if workload["kind"] == "Pod" {
-		return workload
+		return workload, nil
 	}
 	for _, place := range [][]string{{"spec", "template"}, {"spec", "jobTemplate", "spec", "template"}, {"template"}} {
 		found, _, err := unstructured.NestedFieldNoCopy(workload, place...)
@@ -67,10 +51,10 @@ func templateOf(workload map[string]any) map[string]any {
 			continue
 		}
 		if _, has, err := unstructured.NestedFieldNoCopy(template, "spec", "containers"); has && err == nil {
-			return template
+			return template, place
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // identify gives the pods the name, namespace and uid of the workload, which for a Pod are its own.

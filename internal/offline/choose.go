@@ -50,6 +50,7 @@ func (w *World) choose(c Choice) (object, error) {
 			meant = append(meant, o)
 		}
 	}
+	meant = slices.DeleteFunc(meant, func(o object) bool { return hidden(o, meant, c.Namespace) })
 	switch len(meant) {
 	case 0:
 		return object{}, &NoWorkloadError{Name: c.Workload, Known: describe(all)}
@@ -57,6 +58,13 @@ func (w *World) choose(c Choice) (object, error) {
 		return meant[0], nil
 	}
 	return object{}, &SeveralWorkloadsError{Known: describe(meant)}
+}
+
+// hidden says whether an object that names no namespace is the same one as another that does: as with Secrets, that one wins.
+func hidden(o object, all []object, namespace string) bool {
+	return o.namespace == "" && slices.ContainsFunc(all, func(other object) bool {
+		return other.namespace == spaceOf(o, namespace).name && other.name == o.name && other.kind.GroupKind() == o.kind.GroupKind()
+	})
 }
 
 // inNamespace lets any object pass where no namespace is asked for, or that has none of its own.

@@ -297,6 +297,25 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// A manifest that names no namespace and what a cluster made of it are one workload.
+func TestWorkloadWithAndWithoutItsNamespace(t *testing.T) {
+	t.Parallel()
+	for namespace, choice := range map[string]offline.Choice{
+		"default": {}, "shop": {Namespace: "shop"},
+	} {
+		own := strings.Replace(orders, "name: orders", "namespace: "+namespace+", name: orders", 1)
+		for _, texts := range [][]string{{orders, own}, {own, orders}} {
+			s, err := project(t, choice, texts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Name != "orders" || s.Namespace != namespace {
+				t.Errorf("workload %s/%s, want %s/orders", s.Namespace, s.Name, namespace)
+			}
+		}
+	}
+}
+
 func TestSecretEntries(t *testing.T) {
 	t.Parallel()
 	s, err := project(t, offline.Choice{}, orders,

@@ -46,6 +46,17 @@ type Scene struct {
 	Objects node.Objects
 	// Bindings are the names of the bindings that were projected, sorted.
 	Bindings []string
+
+	source document
+}
+
+// Fault says where in the manifests the workload is, or that field of it which an error is about.
+func (s *Scene) Fault(err error) error {
+	var path []string
+	if wrong, ok := errors.AsType[*node.TypeError](err); ok {
+		path = wrong.Path
+	}
+	return s.source.fault(fmt.Errorf("%s %q: %w", s.Kind.Kind, s.Name, err), path...)
 }
 
 // Project returns the workload that is meant, with its bindings projected. The error is a *NoWorkloadError, a
@@ -62,7 +73,7 @@ func (w *World) Project(c Choice) (*Scene, error) {
 	}
 	s := &Scene{
 		Workload: runtime.DeepCopyJSON(chosen.source.object), Kind: chosen.kind, Namespace: space.name, Name: chosen.name,
-		Template: mapping.Template(), Objects: w.objects(space),
+		Template: mapping.Template(), Objects: w.objects(space), source: chosen.source,
 	}
 	metadata, _ := s.Workload["metadata"].(map[string]any)
 	metadata["namespace"] = space.name // as the API server fills it in

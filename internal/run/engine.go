@@ -50,7 +50,12 @@ type NoImageError struct {
 }
 
 // Error names the container.
-func (e *NoImageError) Error() string { return fmt.Sprintf("container %q has no image", e.Container) }
+func (e *NoImageError) Error() string { return fmt.Sprintf("container %q names no image", e.Container) }
+
+// Hint says what to do.
+func (*NoImageError) Hint() string {
+	return "run a program of this machine: leave out --container, and give a command behind --"
+}
 
 // Arguments returns what the engine is called with to run a container as a plan has it. A command takes the place of the
 // container's own. No argument holds a value of a variable, but for words of the container's own command that ask for it.
@@ -88,11 +93,15 @@ func (e Engine) Arguments(plan *node.Plan, places Places, command []string) []st
 
 // mode says whether the container may write to a mount: never where a volume has files.
 func mode(plan *node.Plan, m node.Mount) string {
-	scratch := slices.ContainsFunc(plan.Volumes, func(v node.Volume) bool { return v.Name == m.Volume && v.Scratch })
-	if m.ReadOnly || !scratch {
+	if m.ReadOnly || !scratch(plan, m.Volume) {
 		return ":ro"
 	}
 	return ""
+}
+
+// scratch says whether a volume is the program's own.
+func scratch(plan *node.Plan, volume string) bool {
+	return slices.ContainsFunc(plan.Volumes, func(v node.Volume) bool { return v.Name == volume && v.Scratch })
 }
 
 // security writes a security context as an engine takes it.

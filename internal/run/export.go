@@ -48,12 +48,25 @@ func exportMount(root *os.Root, plan *node.Plan, m node.Mount) error {
 	if err := root.MkdirAll(at, privateDir); err != nil {
 		return err
 	}
+	if err := open(root, at); err != nil || scratch(plan, m.Volume) {
+		return err
+	}
 	sub, err := root.OpenRoot(at)
 	if err != nil {
 		return err
 	}
 	_, err = volume.Write(sub, files, volume.Owner{}, time.Now())
 	return errors.Join(err, sub.Close())
+}
+
+// open gives the folder of a mount the mode that it has in a pod, since a container's user is often another than the one who
+// exports. It does so only where the folder of the export keeps others out.
+func open(root *os.Root, at string) error {
+	top, err := root.Stat(".")
+	if err != nil || top.Mode().Perm()&^privateDir != 0 {
+		return err
+	}
+	return root.Chmod(at, volumeMode)
 }
 
 // exportFile writes the one file that a mount shows.

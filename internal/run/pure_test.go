@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -216,6 +217,25 @@ func TestExport(t *testing.T) {
 	}
 	if _, err := os.Readlink(filepath.Join(dir, "bindings", "db", "..data")); err != nil {
 		t.Errorf("it is not laid out as the kubelet has it: %v", err)
+	}
+}
+
+// TestExportedFolders has a container's user, who may be anybody, find what a pod has; but nobody else.
+func TestExportedFolders(t *testing.T) {
+	t.Parallel()
+	for top, want := range map[os.FileMode]os.FileMode{0o700: 0o777, 0o755: 0o700} {
+		dir := t.TempDir()
+		if err := errors.Join(os.Chmod(dir, top), Export(dir, full())); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"bindings/db", "tmp/x", "etc/tls"} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s in a folder of mode %o: %v, %v, want %o", name, top, info.Mode(), err, want)
+			}
+		}
+		if left, err := os.ReadDir(filepath.Join(dir, "tmp", "x")); err != nil || len(left) > 0 {
+			t.Errorf("the scratch volume is not empty: %v, %v", left, err)
+		}
 	}
 }
 

@@ -96,6 +96,8 @@ type OnChange struct {
 const (
 	// quiet is how long nothing must change before a change is reacted to, so that several of them cause one reaction.
 	quiet = 300 * time.Millisecond
+	// linger is how long files stay that others have taken the place of: much longer than it takes to open one.
+	linger = 50 * time.Millisecond
 	// grace is how long a program has to end before it is killed for a restart, as a pod has it.
 	grace = 30 * time.Second
 )
@@ -114,6 +116,14 @@ func (e *NoCommandError) Error() string {
 		return "container \"" + e.Container + "\" names no command"
 	}
 	return "container \"" + e.Container + "\" names no command: its image " + e.Image + " does"
+}
+
+// Hint says what to do.
+func (e *NoCommandError) Hint() string {
+	if e.Image == "" {
+		return "give a command behind --"
+	}
+	return "give a command behind --, or run the image: --container=docker"
 }
 
 // HiddenError says that the container has a volume where this process works.

@@ -83,6 +83,7 @@ spec:
     spec:
       containers:
       - name: app
+        command: ["true"]
         env: [%s]
         volumeMounts: [{name: db, mountPath: /bowline-test/db}, {name: tmp, mountPath: /bowline-test/tmp}]
       volumes: [{name: db, secret: {secretName: db}}, {name: tmp, emptyDir: {}}]
@@ -213,6 +214,20 @@ func TestFilesFollow(t *testing.T) {
 	s.prints("one one")
 }
 
+// TestAReaderFindsItsFile opens a file again and again while it changes, in the way of a program that knows nothing of links.
+func TestAReaderFindsItsFile(t *testing.T) {
+	t.Parallel()
+	s := begin(t, func(*Request) {}, `echo ready
+		read=; while [ "$read" != end ]; do read read < /bowline-test/db/password || [ -n "$read" ] || exit 9; done
+		until [ $(ls -d /bowline-test/db/..2* | wc -l) = 1 ]; do sleep 0.01; done`)
+	s.prints("ready")
+	for i := range 20 {
+		s.source.change(fmt.Sprint("password", i))
+	}
+	s.source.change("end")
+	s.ends(0)
+}
+
 func TestSignalOnChange(t *testing.T) {
 	t.Parallel()
 	s := begin(t, func(r *Request) { r.OnChange = OnChange{Reaction: Signal, Signal: syscall.SIGHUP} },
@@ -249,6 +264,28 @@ func TestAnEndIsNoRestart(t *testing.T) {
 	s.prints("one")
 	s.source.change("end") // it ends by itself before it is told to
 	s.ends(5)
+}
+
+// TestAskedToEndWhileItRestarts has a signal come just when the program has ended for its restart.
+func TestAskedToEndWhileItRestarts(t *testing.T) {
+	t.Parallel()
+	s := &supervisor{request: request(t, newChanging("one"), passwordVariable, "exit 3"), told: map[string]bool{}}
+	var err error
+	if s.plan, err = s.request.Plan(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan os.Signal, 1)
+	asked <- syscall.SIGTERM
+	p.restarting = true
+	next, err := s.next(t.Context(), p, <-p.ended, asked)
+	if err != nil || next != nil {
+		t.Errorf("it was started again: %v, %v", next, err)
+	}
+	nothingLeft(t, s.request)
 }
 
 func TestWhatIsSaid(t *testing.T) {
@@ -299,6 +336,32 @@ func TestWithoutANamespace(t *testing.T) {
 	nothingLeft(t, r)
 }
 
+// TestAMountWithinAVolume has a part of a volume shown within the same volume, where there is no namespace, too.
+func TestAMountWithinAVolume(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(fmt.Sprintf(workload, ""), "volumeMounts: [",
+		"volumeMounts: [{name: db, mountPath: /bowline-test/db/sub, subPath: password}, ", 1)
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	pod, err := node.PodOf(object, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range []sandbox.Policy{sandbox.Auto, sandbox.Never} {
+		r := request(t, newChanging("one"), "", `test "$(cat $SUB)" = one`)
+		r.Namespace, r.Pod = policy, pod
+		r.Environ = append(r.Environ, "SUB=/bowline-test/db/sub")
+		if policy == sandbox.Never {
+			r.Command[2] = strings.Replace(r.Command[2], "$SUB", r.Storage.Dir+"/*/*/root$SUB", 1)
+		}
+		if exit, err := Run(t.Context(), r); err != nil || exit.Code != 0 {
+			t.Errorf("policy %v: it ended with %v, %v", policy, exit, err)
+		}
+	}
+}
+
 // TestAWorkingDirectoryIsNotHidden has a volume where the tests work.
 func TestAWorkingDirectoryIsNotHidden(t *testing.T) {
 	t.Parallel()
@@ -315,9 +378,12 @@ func TestAWorkingDirectoryIsNotHidden(t *testing.T) {
 	if r.Pod, err = node.PodOf(object, nil); err != nil {
 		t.Fatal(err)
 	}
-	var hidden *HiddenError
-	if _, err := Run(t.Context(), r); !errors.As(err, &hidden) || hidden.Directory != dir {
-		t.Errorf("error %v, want a HiddenError", err)
+	for _, command := range [][]string{r.Command, nil} { // one of a person's, and the container's own
+		r.Command = command
+		var hidden *HiddenError
+		if _, err := Run(t.Context(), r); !errors.As(err, &hidden) || hidden.Directory != dir {
+			t.Errorf("%v: error %v, want a HiddenError", command, err)
+		}
 	}
 	r.Namespace = sandbox.Never
 	if exit, err := Run(t.Context(), r); err != nil || exit.Code != 0 {
@@ -350,7 +416,7 @@ func TestNothingStarts(t *testing.T) {
 	}{
 		{"no such entry", "{name: A, valueFrom: {secretKeyRef: {name: db, key: none}}}", func(*Request, *changing) {}, "none"},
 		{"a circle", "{name: A, value: $(B)}, {name: B, value: $(A)}", func(*Request, *changing) {}, "refers to itself"},
-		{"no command", "", func(r *Request, _ *changing) { r.Command = nil }, "names no command"},
+		{"no command", "", func(r *Request, _ *changing) { r.Command, r.Pod = nil, bare() }, "names no command"},
 		{"no such program", "", func(r *Request, _ *changing) { r.Command = []string{"/no/such"} }, "/no/such"},
 		{"over the budget", "", func(r *Request, c *changing) {
 			r.Storage.Limit = 1000
@@ -375,4 +441,12 @@ func TestNothingStarts(t *testing.T) {
 			nothingLeft(t, r)
 		})
 	}
+}
+
+// bare is a pod whose container has no command.
+func bare() *node.Pod {
+	pod, _ := node.PodOf(map[string]any{
+		"kind": "Pod", "spec": map[string]any{"containers": []any{map[string]any{"name": "app"}}},
+	}, nil)
+	return pod
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 
 // launch fills a sandbox and starts the program in it.
 func (s *supervisor) launch(box *sandbox.Sandbox) error {
-	if _, err := write(box, s.plan); err != nil {
+	if _, err := write(box, s.plan, 0); err != nil {
 		return err
 	}
 	for _, text := range box.Unmet() {
@@ -72,7 +73,8 @@ func (s *supervisor) prepare(box *sandbox.Sandbox) ([]string, error) {
 		}
 		return e.list, nil
 	}
-	if dir, err := os.Getwd(); err == nil && len(s.request.Command) > 0 && box.Inside(dir) {
+	own := len(s.request.Command) > 0 || s.plan.WorkingDir == "" // what starts in the working directory of this process
+	if dir, err := os.Getwd(); err == nil && own && box.Inside(dir) {
 		return nil, &HiddenError{Directory: dir}
 	}
 	return environ(s.request.Environ, s.plan, nil).list, nil
@@ -94,6 +96,8 @@ func describeMoves(reason string, move relocator, variables []string) string {
 // command returns the words of the command line.
 func (s *supervisor) command() ([]string, error) {
 	switch {
+	case s.request.Engine != nil && s.plan.Image == "":
+		return nil, &NoImageError{Container: s.request.Container}
 	case s.request.Engine != nil:
 		return []string{s.request.Engine.Program}, nil
 	case len(s.request.Command) > 0:
@@ -176,19 +180,48 @@ func folder(v *node.Volume, c node.Security) sandbox.Volume {
 	return f
 }
 
-// write brings the files of all volumes up to date, and says whether any changed.
-func write(box *sandbox.Sandbox, plan *node.Plan) (changed bool, err error) {
+// write brings the files of all volumes up to date, and says whether any changed. Old files linger for a moment, so that
+// a program that has just looked up where a file is finds it there.
+func write(box *sandbox.Sandbox, plan *node.Plan, linger time.Duration) (changed bool, err error) {
+	var drops []func() error
+	defer func() {
+		if len(drops) > 0 {
+			<-time.After(linger)
+		}
+		for _, drop := range drops {
+			err = errors.Join(err, drop())
+		}
+	}()
 	for i := range plan.Volumes {
 		v := &plan.Volumes[i]
 		root := box.Volume(v.Name)
 		if v.Scratch || root == nil {
 			continue
 		}
-		one, err := volume.Write(root, v.Files, volume.Owner{Group: plan.Security.FSGroup}, time.Now())
+		one, drop, err := volume.Swap(root, v.Files, volume.Owner{Group: plan.Security.FSGroup, Others: inner(plan, v.Name)}, time.Now())
 		if err != nil {
 			return changed, fmt.Errorf("writing volume %q: %w", v.Name, err)
 		}
-		changed = changed || one
+		if one {
+			changed, drops = true, append(drops, drop)
+		}
 	}
 	return changed, nil
+}
+
+// inner are the names in a volume where mounts within its own ones begin. Without a namespace those are links.
+func inner(plan *node.Plan, volume string) []string {
+	var names []string
+	for _, outer := range plan.Mounts {
+		if outer.Volume != volume || outer.SubPath != "" {
+			continue
+		}
+		for _, m := range plan.Mounts {
+			if within, ok := strings.CutPrefix(path.Clean(m.Path), path.Clean(outer.Path)+"/"); ok {
+				name, _, _ := strings.Cut(within, "/")
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

@@ -91,13 +91,12 @@ func (s *supervisor) supervise(ctx context.Context, p *process) (Exit, error) {
 	})
 	defer following.Wait()
 	defer stop()
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	asked := askedToEnd()
 	defer signal.Stop(asked)
 	for {
 		select {
 		case e := <-p.ended:
-			next, err := s.next(ctx, p, e)
+			next, err := s.next(ctx, p, e, asked)
 			if next == nil {
 				return e.exit, err
 			}
@@ -114,15 +113,32 @@ func (s *supervisor) supervise(ctx context.Context, p *process) (Exit, error) {
 	}
 }
 
-// next starts a program again where it ended for that; otherwise it cleans up.
-func (s *supervisor) next(ctx context.Context, p *process, e ending) (*process, error) {
+// askedToEnd gets the signals that ask a program to end. Those that this process was started to ignore stay ignored, so that
+// a program that is started again ignores them, too.
+func askedToEnd() chan os.Signal {
+	asked := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			signal.Notify(asked, s)
+		}
+	}
+	return asked
+}
+
+// next starts a program again where it ended for that, and nobody asked it to end in the meantime; otherwise it cleans up.
+func (s *supervisor) next(ctx context.Context, p *process, e ending, asked <-chan os.Signal) (*process, error) {
 	closed := p.box.Close()
-	if !p.restarting {
+	if !p.restarting || len(asked) > 0 {
 		return nil, errors.Join(e.err, closed)
 	}
 	next, err := s.start(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("starting again: %w", err)
+	}
+	select {
+	case signal := <-asked: // it may have come when there was no program; one that has it already gets it twice
+		_ = next.box.Signal(signal)
+	default:
 	}
 	return next, nil
 }
@@ -151,7 +167,7 @@ func (s *supervisor) update(ctx context.Context, p *process) {
 	}
 	before := s.plan
 	s.plan = plan
-	changed, err := write(p.box, plan)
+	changed, err := write(p.box, plan, linger)
 	if err != nil {
 		s.say(fmt.Sprintf("a change is not taken over in full: %v", err))
 	}

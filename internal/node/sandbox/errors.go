@@ -62,10 +62,18 @@ func (*NotFoundError) Hint() string {
 type StageError struct {
 	// Doing is what it did, and what was in the way, in one line.
 	Doing string
+	// Advice says what to do about it; empty where that is not known.
+	Advice string
 }
 
 // Error is that line.
 func (e *StageError) Error() string { return e.Doing }
+
+// Hint says what to do; it may be empty.
+func (e *StageError) Hint() string { return e.Advice }
+
+// tooLarge is what to do about too large an environment.
+const tooLarge = "Linux takes 128 KiB for each argument and variable, and some MiB for all: mount what is large as a file"
 
 // UnsupportedError says that this operating system lacks what a sandbox takes.
 type UnsupportedError struct {

@@ -38,6 +38,14 @@ func TestExit(t *testing.T) {
 	}
 }
 
+func advises(err error) bool {
+	advised, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err)
+	return ok && advised.Hint() != ""
+}
+
 func TestNothingStarted(t *testing.T) {
 	t.Parallel()
 	here := t.TempDir()
@@ -72,8 +80,8 @@ func TestNothingStarted(t *testing.T) {
 			s := build(t, spec, nil)
 			needNamespace(t, s)
 			err := s.Start(test.env)
-			if !test.is(err) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v", err)
+			if !test.is(err) || strings.Contains(err.Error(), "\n") || !advises(err) {
+				t.Errorf("got %v, which advises: %v", err, advises(err))
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)

@@ -42,6 +42,8 @@ type launch struct {
 type reply struct {
 	// Problem is empty when all went well.
 	Problem string
+	// Advice says what to do about it, where that is known.
+	Advice string
 	// NotFound says that the program is the problem.
 	NotFound bool
 }
@@ -93,7 +95,7 @@ func (l *line) send(message any, descriptors ...int) error {
 	}
 	whole := text.Bytes()
 	if len(whole) > mostBytes {
-		return &StageError{Doing: "the arguments and the environment are too large"}
+		return &StageError{Doing: "the arguments and the environment are too large", Advice: tooLarge}
 	}
 	binary.BigEndian.PutUint32(whole, uint32(len(whole)-headerSize)) //nolint:gosec // bounded above
 	var rights []byte
@@ -176,7 +178,7 @@ func (s *stage) prepare(ctx context.Context, wanted setup) (map[string]*os.Root,
 	case err != nil:
 		return nil, s.died("preparing", err)
 	case answer.Problem != "":
-		return nil, &StageError{Doing: answer.Problem}
+		return nil, &StageError{Doing: answer.Problem, Advice: answer.Advice}
 	}
 	return openFolders(wanted.Volumes, descriptors)
 }
@@ -223,11 +225,14 @@ func (s *stage) launch(wanted launch) error {
 	if answer.NotFound {
 		return &NotFoundError{Name: wanted.Argv[0], Problem: answer.Problem}
 	}
-	return &StageError{Doing: answer.Problem}
+	return &StageError{Doing: answer.Problem, Advice: answer.Advice}
 }
 
 // died tells how the second stage ended, if it did before it said anything.
 func (s *stage) died(doing string, err error) error {
+	if own, ok := errors.AsType[*StageError](err); ok {
+		return own // it was this process that gave up
+	}
 	exit := Exit{}
 	if errors.Join(s.end()) == nil {
 		exit, _ = s.process.wait()

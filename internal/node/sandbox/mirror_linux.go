@@ -118,7 +118,10 @@ func (v *view) makePoint(c clone) error {
 	case errors.Is(err, unix.ENOENT):
 		err = unix.Mknod(target, pointFile, 0)
 	case err == nil && c.folder != (is.Mode&unix.S_IFMT == unix.S_IFDIR):
-		return &StageError{Doing: fmt.Sprintf("mounting volume %q on %s: one is a folder, the other a file", c.mount.Volume, target)}
+		return &StageError{
+			Doing:  fmt.Sprintf("mounting volume %q on %s: one is a folder, the other a file", c.mount.Volume, target),
+			Advice: "what this machine has at that path is in the way; to keep the files in a private folder: --no-namespace",
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("making the mount point %s: %w", target, err)

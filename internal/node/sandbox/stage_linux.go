@@ -44,7 +44,11 @@ func replyFor(err error) reply {
 	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
 		return reply{Problem: missing.Problem, NotFound: true}
 	}
-	return reply{Problem: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	r := reply{Problem: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	if known, ok := errors.AsType[*StageError](err); ok {
+		r.Advice = known.Advice
+	}
+	return r
 }
 
 // serve makes what it is told to make, waits, and becomes the program. It returns only if that does not work.
@@ -86,8 +90,8 @@ func become(l *line, made setup, next launch) error {
 	if os.Getppid() != made.Parent {
 		return &StageError{Doing: "bowline has ended"}
 	}
-	if err := unix.Chdir(next.Dir); err != nil {
-		return fmt.Errorf("entering the working directory %s: %w", next.Dir, err)
+	if err := enter(next.Dir); err != nil {
+		return err
 	}
 	program, err := find(next.Argv[0], next.Env)
 	if err != nil {
@@ -98,9 +102,24 @@ func become(l *line, made setup, next launch) error {
 	}
 	err = unix.Exec(program, next.Argv, next.Env)
 	if errors.Is(err, unix.E2BIG) {
-		return fmt.Errorf("running %s: arguments and environment together are too large: %w", program, err)
+		return &StageError{Doing: fmt.Sprintf("running %s: arguments and environment are too large: %v", program, err), Advice: tooLarge}
 	}
 	return &NotFoundError{Name: next.Argv[0], Problem: explain(err)}
+}
+
+// enter changes to the working directory.
+func enter(dir string) error {
+	err := unix.Chdir(dir)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return &StageError{
+			Doing:  fmt.Sprintf("entering the working directory %s: %v", dir, err),
+			Advice: "make that folder on this machine, or give a command behind --, which starts in your own working directory",
+		}
+	case err != nil:
+		return fmt.Errorf("entering the working directory %s: %w", dir, err)
+	}
+	return nil
 }
 
 // find looks a program up as a shell would, in the program's own PATH.

@@ -63,6 +63,33 @@ func TestReadersSeeOldOrNew(t *testing.T) {
 	}
 }
 
+// A program that has followed ..data finds its file for as long as the old files are not dropped.
+func TestSwapLeavesTheOldFiles(t *testing.T) {
+	t.Parallel()
+	dir, root := openDir(t)
+	rotate(t, root, 0)
+	before, err := os.Readlink(filepath.Join(dir, "..data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, drop, err := Swap(root, generation(1), Owner{}, time.Now())
+	if err != nil || !changed {
+		t.Fatalf("%t, %v", changed, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, before, "part0")); err != nil {
+		t.Errorf("the old file is not there: %v", err)
+	}
+	if n, err := readAll(dir); n != 1 || err != nil {
+		t.Errorf("generation %d is read, %v", n, err)
+	}
+	if err := drop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, before)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the old files are still there: %v", err)
+	}
+}
+
 // openDir makes a directory for a volume, in memory where the machine can, which is where volumes lie.
 func openDir(t *testing.T) (string, *os.Root) {
 	t.Helper()

@@ -29,17 +29,30 @@ type Owner struct {
 	// Group owns all files and directories: the pod's fsGroup. Its members can read them, and what is made in the
 	// directories belongs to the group, too. nil for the group of this process.
 	Group *int64
+	// Others are names at the top of the volume that are not the volume's, but stand for mounts within it.
+	Others []string
 }
 
 // Write makes the files of a volume be exactly these. It says whether any was added, changed or removed; if not, the
 // files stay untouched. Files that cannot lie in a volume are a node.PathError, before anything is written.
 func Write(root *os.Root, files []node.File, owner Owner, now time.Time) (changed bool, err error) {
-	if err := node.CheckFiles(files); err != nil {
-		return false, fmt.Errorf("checking the files of a volume: %w", err)
+	changed, drop, err := Swap(root, files, owner, now)
+	if err != nil {
+		return changed, err
 	}
-	w := &writer{root: root, files: files, owner: owner, now: now}
-	err = w.take(steps())
-	return w.swapped, err
+	return changed, drop()
+}
+
+// Swap is a Write that leaves the old files to readers that are just on their way to them, until drop is called: one that
+// has followed ..data, and not yet opened its file, would find none. What is not dropped goes with the next write.
+func Swap(root *os.Root, files []node.File, owner Owner, now time.Time) (changed bool, drop func() error, err error) {
+	if err := node.CheckFiles(files); err != nil {
+		return false, nil, fmt.Errorf("checking the files of a volume: %w", err)
+	}
+	w, list := &writer{root: root, files: files, owner: owner, now: now}, steps()
+	last := len(list) - 1
+	err = w.take(list[:last])
+	return w.swapped, func() error { return w.take(list[last:]) }, err
 }
 
 // writer is one write.
@@ -189,6 +202,9 @@ func (w *writer) swap() error {
 // show makes the links by which people and programs know the files.
 func (w *writer) show() error {
 	for _, name := range w.visible() {
+		if slices.Contains(w.owner.Others, name) {
+			continue
+		}
 		target, err := w.root.Readlink(name)
 		switch {
 		case err == nil && target == path.Join(dataLink, name):
@@ -227,7 +243,7 @@ func (w *writer) hide() error {
 	visible := w.visible()
 	for _, e := range w.entries {
 		name := e.Name()
-		if e.Type()&fs.ModeSymlink == 0 || name == dataLink || slices.Contains(visible, name) {
+		if e.Type()&fs.ModeSymlink == 0 || name == dataLink || slices.Contains(visible, name) || slices.Contains(w.owner.Others, name) {
 			continue
 		}
 		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
