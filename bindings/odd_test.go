@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,22 @@ func TestRootThatLeadsNowhere(t *testing.T) {
 	for _, root := range []string{filepath.Join(file, "below"), loop} {
 		if _, err := bindings.FromDir(root); !isRootError(err, root) {
 			t.Errorf("reading %q: error %v, want a RootError", root, err)
+		}
+	}
+}
+
+// An entry that is there and empty is not to be added, but to be filled.
+func TestMissingSaysWhetherItIsEmpty(t *testing.T) {
+	t.Parallel()
+	for _, empty := range []bool{true, false} {
+		entries := bindingstest.Entries{}
+		if empty {
+			entries["host"] = "\n"
+		}
+		_, err := postgresURL(bound(t, entries))
+		var missing *bindings.MissingError
+		if !errors.As(err, &missing) || missing.Empty != empty || strings.Contains(err.Error(), "is empty") != empty {
+			t.Errorf("error %v, want a MissingError, empty: %v", err, empty)
 		}
 	}
 }

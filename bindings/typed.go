@@ -52,10 +52,13 @@ func (t *typed) text(name string) string {
 // required returns an entry as text, and keeps an error where it is not there.
 func (t *typed) required(name string) string {
 	text := t.text(name)
-	if text == "" && t.err == nil {
-		t.err = &MissingError{Binding: t.name, Spellings: t.kind.Entry(name).Spellings()}
+	if text != "" || t.err != nil {
+		return text
 	}
-	return text
+	spellings := t.kind.Entry(name).Spellings()
+	_, _, empty := t.first(spellings)
+	t.err = &MissingError{Binding: t.name, Spellings: spellings, Empty: empty}
+	return ""
 }
 
 // boolean returns an optional entry, false where it is not there.
