@@ -93,8 +93,9 @@ e2e: node example ## Run pods on a real node, as root on Linux: everything, from
 	BOWLINE_E2E=1 $(GO) test -count=1 -timeout 20m -v ./test/e2e
 
 .PHONY: example
-example: ## Build bin/greeter, the demo's program
+example: ## Build bin/greeter, the demo's program, and bin/reader
 	cd examples/greeter && $(GO) build -ldflags "-s -w" -o $(BIN)/greeter .
+	cd examples/reader && $(GO) build -ldflags "-s -w" -o $(BIN)/reader .
 
 .PHONY: generate
 generate: ## Make generated files anew

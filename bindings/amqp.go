@@ -20,7 +20,7 @@ func (b *Binding) AMQPURI() (Value, error) {
 		scheme, port = "amqps", "5671"
 	}
 	var s server
-	if _, ok := b.Value(entryHost); !ok && t.text("addresses") != "" {
+	if !b.filled(entryHost) && t.text("addresses") != "" {
 		s = t.firstAddress(port)
 	} else {
 		s = t.server(port)

@@ -24,7 +24,7 @@ func (a address) value() Value {
 		}
 	}
 	if a.path != "" {
-		u.Path, u.RawPath = "/"+a.path, "/"+url.PathEscape(a.path)
+		u.Path, u.RawPath = "/"+a.path, "/"+strings.ReplaceAll(url.PathEscape(a.path), "+", "%2B") // some clients take + for a space
 	} else if len(a.query) > 0 {
 		u.Path = "/" // some clients want it before a question mark
 	}

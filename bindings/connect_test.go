@@ -57,6 +57,7 @@ func connectionCases() []connectionCase {
 			bindingstest.Entries{"host": "::1", "username": "a:b", "password": "/@?#%+ é'\\", "database": "a/b?c"},
 			`postgresql://a%3Ab:%2F%40%3F%23%25+%20%C3%A9%27%5C@[::1]:5432/a%2Fb%3Fc`,
 		},
+		{"a plus is no space", mongoURI, bindingstest.Entries{"host": "db", "database": "e+f"}, "mongodb://db:27017/e%2Bf"},
 		{
 			"options", postgresURL, bindingstest.Entries{"host": "db", "sslmode": "require", "options": "--cluster=c&-c x=1&application_name=a b"},
 			"postgresql://db:5432/?application_name=a%20b&options=--cluster%3Dc%20-c%20x%3D1&sslmode=require",

@@ -84,10 +84,16 @@ type MissingError struct {
 	Binding string
 	// Spellings are the names of the entry that would do.
 	Spellings []string
+	// Empty says that an entry of one of these names is there, and holds nothing.
+	Empty bool
 }
 
 // Error says which entry is missing and what to do.
 func (e *MissingError) Error() string {
+	if e.Empty {
+		return fmt.Sprintf("binding %q has an entry %s that is empty: fill it in, in the service's Secret",
+			e.Binding, strings.Join(e.Spellings, " or "))
+	}
 	return fmt.Sprintf("binding %q has no entry %s: add it to the service's Secret", e.Binding, strings.Join(e.Spellings, " or "))
 }
 

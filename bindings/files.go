@@ -8,8 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/bowline-dev/bowline/bindings/catalogue"
 )
 
 // stamp is how a file looks from outside.
@@ -56,13 +59,18 @@ func newest(stamps map[string]stamp) time.Time {
 	return last
 }
 
-// readFiles reads the entries of a directory: its files, but for hidden ones. Directories, pipes and devices are none.
+// readFiles reads the entries of a directory: its files, but for hidden ones. Directories, pipes and devices are none. Where there
+// is no type, it only looks at them.
 func readFiles(dir string) (map[string]Value, map[string]stamp, error) {
 	items, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	entries, stamps := make(map[string]Value, len(items)), make(map[string]stamp, len(items))
+	if !slices.ContainsFunc(items, func(item fs.DirEntry) bool { return item.Name() == catalogue.TypeEntry }) {
+		found, err := stamps(dir)
+		return nil, found, err // no binding, so that what is in it does not matter
+	}
+	entries, marks := make(map[string]Value, len(items)), make(map[string]stamp, len(items))
 	for _, item := range items {
 		if !mayBeEntry(dir, item) {
 			continue
@@ -74,9 +82,9 @@ func readFiles(dir string) (map[string]Value, map[string]stamp, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading entry %s: %w", item.Name(), err)
 		}
-		entries[item.Name()], stamps[item.Name()] = newValue(value), at
+		entries[item.Name()], marks[item.Name()] = newValue(value), at
 	}
-	return entries, stamps, nil
+	return entries, marks, nil
 }
 
 // mayBeEntry looks before a file is opened, since opening a pipe waits for its other end.
@@ -102,10 +110,8 @@ func stamps(dir string) (map[string]stamp, error) {
 		if strings.HasPrefix(item.Name(), ".") {
 			continue
 		}
+		// What cannot be looked at, such as a link to itself, is no entry. That is found out by reading what can.
 		info, err := os.Stat(filepath.Join(dir, item.Name()))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
 		if err == nil && info.Mode().IsRegular() {
 			all[item.Name()] = stampOf(info)
 		}

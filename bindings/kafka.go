@@ -2,14 +2,20 @@ package bindings
 
 import (
 	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strings"
 
 	"github.com/bowline-dev/bowline/bindings/catalogue"
 )
 
+const kafkaPort = "9092"
+
 // Kafka is what a client of Apache Kafka is told.
 type Kafka struct {
-	// BootstrapServers are the brokers to begin with, as host:port.
+	// BootstrapServers are the brokers to begin with, as host:port. The port is 9092 where the entry has none.
 	BootstrapServers []string
 	// SecurityProtocol is one of PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL.
 	SecurityProtocol string
@@ -31,6 +37,25 @@ type KafkaSASL struct {
 	Password Value
 }
 
+// String returns the protocol: nothing else prints, since who logs in is from the Secret, and a configuration for TLS has a key in
+// it that fmt would print.
+func (k Kafka) String() string { return "Kafka by " + k.SecurityProtocol }
+
+// Format writes the protocol, whatever the verb.
+func (k Kafka) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, k.String()) }
+
+// MarshalText returns the protocol, for JSON, logs and other encodings.
+func (k Kafka) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// String returns the mechanism.
+func (s KafkaSASL) String() string { return "SASL by " + s.Mechanism }
+
+// Format writes the mechanism, whatever the verb.
+func (s KafkaSASL) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, s.String()) }
+
+// MarshalText returns the mechanism, for JSON, logs and other encodings.
+func (s KafkaSASL) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Kafka returns what a client of Apache Kafka is told, from any of the spellings in use: bootstrapServers, bootstrap-servers or
 // bootstrap.servers, username or user, and so on. Where nothing says how to encrypt, a binding with a user or with
 // certificates is taken to want encryption, so that no password is sent in the clear unless the service says so; the
@@ -39,7 +64,7 @@ func (b *Binding) Kafka() (Kafka, error) {
 	t := b.as("kafka")
 	k := Kafka{ClientID: t.text("client-id"), SecurityProtocol: t.text("security-protocol")}
 	if list := t.required("bootstrap-servers"); list != "" {
-		k.BootstrapServers, _ = catalogue.ParseServers(list)
+		k.BootstrapServers = t.brokers(list)
 	}
 	username := t.text(entryUsername)
 	if k.SecurityProtocol == "" {
@@ -60,6 +85,26 @@ func (b *Binding) Kafka() (Kafka, error) {
 		k.TLS = config
 	}
 	return k, nil
+}
+
+// brokers reads a list of servers, some of which may have a protocol before them, or no port.
+func (t *typed) brokers(list string) []string {
+	all, err := catalogue.ParseServers(list)
+	if err != nil {
+		return nil // required has said so
+	}
+	for i, broker := range all {
+		if _, rest, found := strings.Cut(broker, "://"); found {
+			broker = rest
+		}
+		if strings.ContainsAny(broker, "/@") {
+			spelling, _ := t.optional("bootstrap-servers")
+			t.fail(spelling, errors.New("holds more than hosts and ports"))
+			return nil
+		}
+		all[i] = net.JoinHostPort(splitHostPort(broker, kafkaPort))
+	}
+	return all
 }
 
 func (t *typed) kafkaProtocol(username string) string {

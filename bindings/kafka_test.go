@@ -24,6 +24,10 @@ func TestKafka(t *testing.T) {
 	}{
 		"one spelling":     {bindingstest.Entries{"bootstrapServers": "a:1,b:2"}, summary{Servers: []string{"a:1", "b:2"}, Protocol: "PLAINTEXT"}},
 		"another spelling": {bindingstest.Entries{"bootstrap.servers": "a:1", "clientId": "me"}, summary{Servers: []string{"a:1"}, Protocol: "PLAINTEXT", ID: "me"}},
+		"brokers in all forms": {
+			bindingstest.Entries{"bootstrap-servers": "a, SSL://b:1 ,::1,[::1]:2,[::2]"},
+			summary{Servers: []string{"a:9092", "b:1", "[::1]:9092", "[::1]:2", "[::2]:9092"}, Protocol: "PLAINTEXT"},
+		},
 		"what an operator emits": {
 			bindingstest.Entries{
 				"bootstrap-servers": "a:1", "bootstrapServers": "a:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512",
@@ -68,11 +72,13 @@ func TestKafkaRefuses(t *testing.T) {
 		entries bindingstest.Entries
 		missing bool
 	}{
-		"no servers":        {bindingstest.Entries{"username": "u"}, true},
-		"no password":       {bindingstest.Entries{"bootstrap-servers": "a:1", "username": "u"}, true},
-		"servers are none":  {bindingstest.Entries{"bootstrap-servers": "a:1,,b:2"}, false},
-		"protocol is none":  {bindingstest.Entries{"bootstrap-servers": "a:1", "security-protocol": "TLS"}, false},
-		"certificates none": {bindingstest.Entries{"bootstrap-servers": "a:1", "security-protocol": "SSL", "ca.crt": "x"}, false},
+		"no servers":         {bindingstest.Entries{"username": "u"}, true},
+		"no password":        {bindingstest.Entries{"bootstrap-servers": "a:1", "username": "u"}, true},
+		"servers are none":   {bindingstest.Entries{"bootstrap-servers": "a:1,,b:2"}, false},
+		"servers with users": {bindingstest.Entries{"bootstrap-servers": "u:p@a:1"}, false},
+		"servers with paths": {bindingstest.Entries{"bootstrap-servers": "a:1/b"}, false},
+		"protocol is none":   {bindingstest.Entries{"bootstrap-servers": "a:1", "security-protocol": "TLS"}, false},
+		"certificates none":  {bindingstest.Entries{"bootstrap-servers": "a:1", "security-protocol": "SSL", "ca.crt": "x"}, false},
 	} {
 		_, err := bound(t, test.entries).Kafka()
 		var missing *bindings.MissingError

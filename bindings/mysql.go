@@ -33,8 +33,7 @@ func (b *Binding) MySQLDSN() (Value, error) {
 	var s server
 	query, mode := url.Values{}, t.text("ssl-mode")
 	entry, text := t.whole("mysql", "mariadb")
-	_, hasHost := b.Value(entryHost)
-	if text != "" && !hasHost {
+	if text != "" && !b.filled(entryHost) {
 		var said url.Values
 		s, said = t.parsed(entry, text, mysqlPort)
 		query, mode = t.mysqlQuery(entry, said, mode)

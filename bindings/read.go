@@ -28,7 +28,7 @@ func (r *reader) read(root string) (Set, error) {
 		return Set{}, &RootError{}
 	}
 	items, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) || isFile(root, err) {
+	if isNoDirectory(root, err) {
 		return Set{}, &RootError{Root: root}
 	}
 	if err != nil {
@@ -60,12 +60,25 @@ func gone(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-func isFile(path string, err error) bool {
-	if err == nil {
-		return false
+// isNoDirectory says whether the error of listing a path comes of what the path is: absent, a file, below a file, or through a link
+// to itself.
+func isNoDirectory(path string, err error) bool {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err != nil
 	}
-	info, err := os.Stat(path) //nolint:gosec // whoever sets the environment says where bindings are
-	return err == nil && !info.IsDir()
+	for ; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path) //nolint:gosec // whoever sets the environment says where bindings are
+		if err == nil {
+			return !info.IsDir()
+		}
+		link, lost := os.Lstat(path) //nolint:gosec // as above
+		if lost == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return !errors.Is(err, fs.ErrPermission)
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+	}
 }
 
 // mayBeBinding passes over hidden names, among which are the kubelet's own, and what is no directory.

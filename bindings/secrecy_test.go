@@ -2,6 +2,7 @@ package bindings_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -30,7 +31,8 @@ func TestNothingPrintsValues(t *testing.T) {
 	t.Parallel()
 	root := bindingstest.New(t)
 	root.Add("db", bindingstest.Entries{
-		"type": "postgresql", "host": "db", "username": "u", "password": secret, "security-protocol": "SASL_SSL", "bootstrap-servers": "b:1",
+		"type": "postgresql", "host": "db", "username": "u" + secret, "password": secret,
+		"security-protocol": "SASL_SSL", "bootstrap-servers": secret + ":1", "client-id": secret,
 	})
 	set := read(t, root.Path())
 	b, err := set.Named("db")
@@ -48,6 +50,7 @@ func TestNothingPrintsValues(t *testing.T) {
 	}
 	for name, thing := range map[string]any{
 		"value": value, "binding": b, "binding by value": *b, "set": set, "connection": dsn, "kafka": kafka, "sasl": *kafka.SASL,
+		"pointer to kafka": &kafka, "pointer to sasl": kafka.SASL,
 		"struct around": struct{ v bindings.Value }{value}, "pointer": &value,
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%c"} {
@@ -86,6 +89,15 @@ func TestWhatPrintsInstead(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(set), root.Path()+`: db (type "mysql", provider "p", entries password provider type)`; got != want {
 		t.Errorf("it prints %s, want %s", got, want)
+	}
+	kafka := bindings.Kafka{
+		BootstrapServers: []string{secret}, SecurityProtocol: "SASL_SSL", ClientID: secret,
+		SASL: &bindings.KafkaSASL{Mechanism: "PLAIN", Username: secret}, TLS: &tls.Config{},
+	}
+	for thing, want := range map[any]string{&kafka: "Kafka by SASL_SSL", kafka.SASL: "SASL by PLAIN"} {
+		if text, err := json.Marshal(thing); fmt.Sprint(thing) != want || string(text) != `"`+want+`"` || err != nil {
+			t.Errorf("it prints %v, and %s as JSON (%v), want %s", thing, text, err, want)
+		}
 	}
 	b, _ := set.Named("db")
 	value, _ := b.Value("password")

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bowline-dev/bowline/bindings/catalogue"
@@ -20,12 +21,13 @@ func (b *Binding) as(kind string) *typed {
 	return &typed{Binding: b, kind: catalogue.Default().Type(kind)}
 }
 
-// optional returns an entry by the name that the catalogue has for it, and the spelling that is there; "" for none, or an empty
-// one. Its value keeps the entry's rule, or there is an error.
+// optional returns an entry by the name that the catalogue has for it, and the first spelling that is there and not empty; "" for
+// none. Its value keeps the entry's rule, or there is an error.
 func (t *typed) optional(name string) (spelling string, value Value) {
 	entry := t.kind.Entry(name)
-	spelling, value, ok := t.first(entry.Spellings())
-	if !ok || value.Len() == 0 || t.err != nil {
+	filled := slices.DeleteFunc(entry.Spellings(), func(s string) bool { return !t.filled(s) })
+	spelling, value, ok := t.first(filled)
+	if !ok || t.err != nil {
 		return "", Value{}
 	}
 	if err := t.malformed(spelling, entry.Check(value.bytes())); err != nil {
@@ -34,6 +36,9 @@ func (t *typed) optional(name string) (spelling string, value Value) {
 	}
 	return spelling, value
 }
+
+// filled says whether an entry is there and holds more than a line break. Producers leave empty what they have no value for.
+func (b *Binding) filled(spelling string) bool { return b.entries[spelling].Text() != "" }
 
 // text returns an optional entry as text: without white space around it, but for what is a text by its rule.
 func (t *typed) text(name string) string {
@@ -47,10 +52,13 @@ func (t *typed) text(name string) string {
 // required returns an entry as text, and keeps an error where it is not there.
 func (t *typed) required(name string) string {
 	text := t.text(name)
-	if text == "" && t.err == nil {
-		t.err = &MissingError{Binding: t.name, Spellings: t.kind.Entry(name).Spellings()}
+	if text != "" || t.err != nil {
+		return text
 	}
-	return text
+	spellings := t.kind.Entry(name).Spellings()
+	_, _, empty := t.first(spellings)
+	t.err = &MissingError{Binding: t.name, Spellings: spellings, Empty: empty}
+	return ""
 }
 
 // boolean returns an optional entry, false where it is not there.

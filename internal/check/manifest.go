@@ -2,10 +2,13 @@ package check
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +27,9 @@ type Object struct {
 	Asked bool
 }
 
+// byteOrderMark is what some editors put before a text.
+const byteOrderMark = "\ufeff"
+
 // ManifestError says that a file holds something that is no manifest.
 type ManifestError struct {
 	// Origin is file and line.
@@ -33,25 +39,26 @@ type ManifestError struct {
 }
 
 // Error says where and what.
-func (e *ManifestError) Error() string { return e.Origin + ": " + e.Problem }
+func (e *ManifestError) Error() string { return Printable(e.Origin + ": " + e.Problem) }
 
 var (
-	separator  = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
+	separator  = regexp.MustCompile(`(?m)^(?:---|\.\.\.)(?:[ \t]|\r?$)`)
 	lineNumber = regexp.MustCompile(`line (\d+)`)
+	notesFirst = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*`)
 	onlyNotes  = regexp.MustCompile(`^(?:\s*(?:#.*)?\n)*\s*(?:#.*)?$`)
 )
 
-// Parse reads the objects of a file of YAML documents, or of JSON.
+// Parse reads the objects of a file of YAML documents, or of JSON objects in a row.
 func Parse(file, text string) ([]Object, error) {
 	var all []Object
-	line, rest := 1, text
+	line, rest := 1, strings.TrimPrefix(text, byteOrderMark)
 	for rest != "" {
 		document := rest
 		next := ""
 		if at := separator.FindStringIndex(rest); at != nil {
 			document, next = rest[:at[0]], rest[at[1]:]
 		}
-		found, err := parseDocument(file, line, document)
+		found, err := parseInARow(file, line, document)
 		if err != nil {
 			return nil, err
 		}
@@ -62,13 +69,51 @@ func Parse(file, text string) ([]Object, error) {
 	return all, nil
 }
 
+// parseInARow reads the objects of one document, which are several where JSON objects follow each other: of these the YAML library
+// reads the first and passes over the others without a word.
+func parseInARow(file string, line int, document string) ([]Object, error) {
+	var all []Object
+	for document != "" {
+		end := firstObject(document)
+		found, err := parseDocument(file, line, document[:end])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+		line += strings.Count(document[:end], "\n")
+		document = document[end:]
+	}
+	return all, nil
+}
+
+// firstObject is where the JSON object that a text begins with ends; the end of the text where there is none, or nothing behind it.
+func firstObject(text string) int {
+	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
+		return len(text)
+	}
+	var object json.RawMessage
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if decoder.Decode(&object) != nil || onlyNotes.MatchString(text[decoder.InputOffset():]) {
+		return len(text)
+	}
+	return int(decoder.InputOffset())
+}
+
+// Printable returns a text as it is, or in quotes and with escapes where it holds what would steer a terminal or begin a line.
+func Printable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
 // parseDocument reads one document. What the YAML library says of a fault may quote the document, a password in it too, so
 // only the line is taken from it.
 func parseDocument(file string, line int, document string) ([]Object, error) {
 	if onlyNotes.MatchString(document) {
 		return nil, nil
 	}
-	begin := line + strings.Count(document[:len(document)-len(strings.TrimLeft(document, "\r\n"))], "\n")
+	begin := line + strings.Count(notesFirst.FindString(document), "\n")
 	var content map[string]any
 	if err := yaml.UnmarshalStrict([]byte(document), &content); err != nil {
 		at := begin

@@ -121,7 +121,10 @@ func (c *collection) unavailable(why *service.Unavailable) Finding {
 
 // take takes a Secret's type and entries.
 func (s *Subject) take(secret *Object) error {
-	kind, _, _ := unstructured.NestedString(secret.Object, "type")
+	kind, _, err := unstructured.NestedString(secret.Object, "type")
+	if err != nil {
+		return &ManifestError{secret.place(), "type is no text: put quotes around it"}
+	}
 	entries, err := data(secret)
 	s.Secret, s.Entries = &kind, entries
 	return err

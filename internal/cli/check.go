@@ -47,7 +47,7 @@ warnings, and with 2 when there is nothing that it can check.
 	}
 	flags := cmd.Flags()
 	f.cluster.bind(flags)
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects (default: the context's)")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects, and of manifests that name none (default: the context's)")
 	flags.StringArrayVarP(&f.files, "filename", "f", nil, "manifest, folder of manifests, or - for standard input; may be repeated")
 	flags.StringVar(&f.dir, "dir", "", "directory of bindings, or of one binding")
 	flags.StringVarP(&f.output, "output", "o", "text", "form of the report: text or json")
@@ -128,12 +128,12 @@ func writeCheckText(w io.Writer, reports []check.Report) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range reports {
 		r := &reports[i]
-		_, _ = fmt.Fprint(table, r.Name)
+		_, _ = fmt.Fprint(table, check.Printable(r.Name))
 		if r.Origin != "" {
-			_, _ = fmt.Fprintf(table, " (%s)", r.Origin)
+			_, _ = fmt.Fprintf(table, " (%s)", check.Printable(r.Origin))
 		}
 		if r.Type != "" {
-			_, _ = fmt.Fprintf(table, ", type %s", r.Type)
+			_, _ = fmt.Fprintf(table, ", type %s", check.Printable(r.Type))
 		}
 		_, _ = fmt.Fprintln(table)
 		for _, finding := range r.Findings {
@@ -145,7 +145,7 @@ func writeCheckText(w io.Writer, reports []check.Report) error {
 			if finding.Library != "" {
 				message = finding.Library + ": " + message
 			}
-			_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", finding.Severity, finding.Rule, about, message)
+			_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", finding.Severity, finding.Rule, check.Printable(about), check.Printable(message))
 		}
 	}
 	_, _ = fmt.Fprintln(table, checkSummary(reports))

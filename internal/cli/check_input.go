@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -29,6 +30,11 @@ func (f *checkFlags) fromManifests(in io.Reader) ([]check.Subject, error) {
 			return nil, err
 		}
 		objects = append(objects, found...)
+	}
+	for i := range objects {
+		if f.namespace != "" && objects[i].GetNamespace() == "" {
+			objects[i].SetNamespace(f.namespace)
+		}
 	}
 	subjects, err := check.Subjects(objects, check.Manifests)
 	if err != nil {
@@ -148,7 +154,11 @@ func (f *checkFlags) oneDirectory(dir string) (check.Subject, error) {
 	subject := check.Subject{Name: dir, Directory: filepath.Base(absolute), Bound: true}
 	entries, err := readEntries(os.DirFS(dir))
 	if err != nil {
-		return subject, f.refuse(fmt.Errorf("reading binding %s: %w", dir, err), "run it as a user who may read the files")
+		hint := "correct what is in the directory"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "run it as a user who may read the files"
+		}
+		return subject, f.refuse(fmt.Errorf("reading binding %s: %w", dir, err), hint)
 	}
 	subject.Entries = check.Values(entries)
 	return subject, nil
@@ -178,5 +188,9 @@ func readEntry(dir fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	return readBounded(file, maxEntry)
+	text, err := readBounded(file, maxEntry)
+	if err != nil {
+		return nil, fmt.Errorf("entry %s: %w", name, err)
+	}
+	return text, nil
 }

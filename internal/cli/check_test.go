@@ -88,6 +88,53 @@ func TestCheckManifests(t *testing.T) {
 	checked(badSecret, "-f", "-").is(t, 1, "secret/bad (standard input:2)")
 }
 
+// Objects without a namespace are in the one that --namespace names, as they are for kubectl apply.
+func TestCheckManifestsInANamespace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file(t, dir, "secret.yaml", strings.Replace(goodSecret, "name: good", "name: good, namespace: prod", 1))
+	file(t, dir, "binding.yaml", `
+apiVersion: servicebinding.io/v1
+kind: ServiceBinding
+metadata: {name: orders}
+spec:
+  service: {apiVersion: v1, kind: Secret, name: good}
+  workload: {apiVersion: apps/v1, kind: Deployment, name: orders}
+`)
+	checked("", "-f", dir, "-n", "prod").is(t, 0, "servicebinding/orders", "1 checked: 0 errors, 0 warnings, 0 notes")
+	checked("", "-f", dir, "-n", "other").is(t, 0, "is not among the manifests", "2 checked")
+}
+
+// Names and types are whatever somebody wrote. They must not steer a terminal, nor look like lines of their own.
+func TestCheckWritesOneLineForEachFinding(t *testing.T) {
+	t.Parallel()
+	odd := strings.Replace(badSecret, "type: redis, ", `type: "re\e[31mdis\nx", "a\e[2J\nb": c, `, 1)
+	got := checked(odd, "-f", "-")
+	got.is(t, 1, `type "re\x1b[31mdis\nx"`, `"a\x1b[2J\nb"`)
+	if strings.ContainsRune(got.out+got.err, '\x1b') {
+		t.Errorf("the output steers a terminal: %q", got.out+got.err)
+	}
+	for line := range strings.Lines(got.out) {
+		if !strings.HasPrefix(line, "secret/") && !strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "1 checked") {
+			t.Errorf("there is a line %q", line)
+		}
+	}
+}
+
+func TestCheckNamesAnEntryThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	root := bindingstest.New(t)
+	root.AddPlain("db", bindingstest.Entries{"type": "redis", "dump": "x"})
+	if err := os.Truncate(filepath.Join(root.Path(), "db", "dump"), 9<<20); err != nil {
+		t.Fatal(err)
+	}
+	got := checked("", "--dir", root.Path())
+	got.is(t, 2, "entry dump: it is larger than 8388608 bytes")
+	if strings.Contains(got.err, "run it as a user") {
+		t.Errorf("the hint does not help: %s", got.err)
+	}
+}
+
 func TestCheckWritesJSON(t *testing.T) {
 	t.Parallel()
 	got := checked(badSecret, "-f", "-", "--output", "json")

@@ -32,6 +32,11 @@ const (
 	subnetBits  = 24
 	identifiers = 4 // bytes of a hash
 	nodeDir     = "node"
+
+	// settingsFile keeps the kernel's settings of before. It must not outlive the machine's run, after which they are of no use, and
+	// lies where other data directories find it.
+	settingsFile  = "settings.json"
+	everySettings = "/run/bowline-*/" + settingsFile
 )
 
 // NodeError says that this machine cannot be a node, and what would help.
@@ -77,6 +82,7 @@ func (p *Plane) network() string { return p.group() }
 
 // volatile is the folder of what must not outlive the machine's run, and of sockets, whose paths must be short.
 func (p *Plane) volatile() string { return filepath.Join("/run", p.group()) }
+func (p *Plane) settings() string { return filepath.Join(p.volatile(), settingsFile) }
 func (p *Plane) socket() string   { return filepath.Join(p.volatile(), "containerd.sock") }
 
 // node returns a path below the node's part of the data directory.
@@ -118,7 +124,7 @@ func (p *Plane) prepareNode() error {
 			return fmt.Errorf("making the node's folders: %w", err)
 		}
 	}
-	if err := machine.SaveSettings(p.node("settings.json")); err != nil {
+	if err := machine.SaveSettings(p.settings(), everySettings); err != nil {
 		return fmt.Errorf("preparing the node: %w", err)
 	}
 	gateway := netip.PrefixFrom(p.state.Node.address(), p.state.Node.Subnet.Bits())
@@ -230,7 +236,7 @@ func (p *Plane) clearNode(ctx context.Context) error {
 		func() error { return machine.Unmount(p.volatile(), p.node()) },
 		func() error { return machine.RemoveBridge(p.bridge()) },
 		func() error { return machine.ForgetPods(p.node(logsDir), p.network()) },
-		func() error { return machine.RestoreSettings(p.node("settings.json")) },
+		func() error { return machine.RestoreSettings(p.settings(), everySettings) },
 		func() error { return os.RemoveAll(p.node("cni", "addresses")) },
 		func() error { return os.RemoveAll(p.volatile()) },
 	} {

@@ -28,6 +28,7 @@ const (
 
 	greeterImage = "localhost/bowline/greeter:1"
 	witnessImage = "localhost/bowline/witness:1"
+	readerImage  = "localhost/bowline/reader:1"
 
 	commandLimit = 5 * time.Minute
 )
@@ -55,7 +56,7 @@ func possible() error {
 	if err := localplane.CheckNode(); err != nil {
 		return err
 	}
-	for _, program := range []string{"bowline", "greeter"} {
+	for _, program := range []string{"bowline", "greeter", "reader"} {
 		if _, err := exec.LookPath(built(program)); err != nil {
 			return fmt.Errorf("%s has not been built: make e2e builds it: %w", program, err)
 		}
@@ -143,6 +144,7 @@ func loadImages(dir string) error {
 			Name: witnessImage, Entrypoint: []string{"witness", "--stay"},
 			Programs: map[string]string{"/bin/witness": witness},
 		},
+		{Name: readerImage, Entrypoint: []string{"reader"}, Programs: map[string]string{"/bin/reader": built("reader")}},
 	} {
 		if err := plane.Load(context.Background(), i); err != nil {
 			return fmt.Errorf("loading image %q: %w", i.Name, err)

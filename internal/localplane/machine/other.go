@@ -28,10 +28,10 @@ func RemoveGroup(context.Context, string, time.Duration) error { return nil }
 func Unmount(...string) error { return nil }
 
 // SaveSettings is for Linux alone.
-func SaveSettings(string) error { return errors.ErrUnsupported }
+func SaveSettings(string, string) error { return errors.ErrUnsupported }
 
 // RestoreSettings is for Linux alone.
-func RestoreSettings(string) error { return nil }
+func RestoreSettings(string, string) error { return nil }
 
 // ForgetPods is for Linux alone.
 func ForgetPods(string, string) error { return nil }

@@ -29,7 +29,7 @@ func TestUndoingNothingIsNoError(t *testing.T) {
 		"a bridge":        func() error { return machine.RemoveBridge("bow-none") },
 		"a control group": func() error { return machine.RemoveGroup(t.Context(), "bowline-none", 0) },
 		"mounts":          func() error { return machine.Unmount("/none/at/all") },
-		"settings":        func() error { return machine.RestoreSettings(filepath.Join(t.TempDir(), "none")) },
+		"settings":        func() error { return machine.RestoreSettings(filepath.Join(t.TempDir(), "none"), "") },
 		"pods":            func() error { return machine.ForgetPods("/none/at/all", "bowline-none") },
 	} {
 		if err := undo(); err != nil {
