@@ -316,6 +316,32 @@ func TestWorkloadWithAndWithoutItsNamespace(t *testing.T) {
 	}
 }
 
+// What the YAML library would pass over without a word: JSON objects in a row, and what stands behind the end of a document.
+func TestObjectsInARow(t *testing.T) {
+	t.Parallel()
+	const (
+		secret = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},"stringData":{"a":"A"}}`
+		broken = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},"data":{"a":"?"}}`
+		pod    = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"orders"},"spec":{"containers":[{"name":"main"}]}}`
+	)
+	for _, text := range []string{
+		secret + pod, secret + "\n" + pod + "\n", "\n " + secret + "\n\n" + pod + "\n# a note\n", secret + "\n...\n" + pod, secret + "\n---\n" + pod,
+	} {
+		s, err := project(t, offline.Choice{}, text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if s.Name != "orders" || len(s.Objects.Secrets) != 1 {
+			t.Errorf("%q: workload %q and %d Secrets", text, s.Name, len(s.Objects.Secrets))
+		}
+	}
+	_, err := project(t, offline.Choice{}, pod+"\n\n"+broken)
+	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:3: ") {
+		t.Errorf("%v, want the line of the second object", err)
+	}
+}
+
 func TestSecretEntries(t *testing.T) {
 	t.Parallel()
 	s, err := project(t, offline.Choice{}, orders,

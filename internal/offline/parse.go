@@ -2,6 +2,7 @@ package offline
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -69,23 +70,56 @@ type chunk struct {
 	offset int
 }
 
-// split takes a file apart at its document separators.
+// split takes a file apart at its document separators, and between JSON objects that follow each other: of what comes in a row
+// the YAML library reads the first only.
 func split(text []byte) []chunk {
+	var all []chunk
+	for _, c := range splitDocuments(text) {
+		for end := firstObject(c.text); end < len(c.text); end = firstObject(c.text) {
+			all = append(all, chunk{text: c.text[:end], offset: c.offset})
+			c.offset += bytes.Count(c.text[:end], []byte("\n"))
+			c.text = c.text[end:]
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// firstObject is where the JSON object ends that a text begins with; the end of the text where there is none.
+func firstObject(text []byte) int {
+	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
+		return len(text)
+	}
+	var object json.RawMessage
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if decoder.Decode(&object) != nil {
+		return len(text)
+	}
+	return int(decoder.InputOffset())
+}
+
+func splitDocuments(text []byte) []chunk {
 	var all []chunk
 	current, line := chunk{}, 0
 	for raw := range bytes.Lines(text) {
-		if separator(raw) {
+		if marks(raw, "---") {
 			all = append(all, current)
 			current = chunk{offset: line}
 		}
-		current.text = append(current.text, raw...)
 		line++
+		if marks(raw, "...") {
+			all = append(all, current)
+			current = chunk{offset: line}
+			continue
+		}
+		current.text = append(current.text, raw...)
 	}
 	return append(all, current)
 }
 
-func separator(line []byte) bool {
-	rest, found := bytes.CutPrefix(line, []byte("---"))
+// marks says whether a line is a mark of three characters, such as that between documents.
+func marks(line []byte, mark string) bool {
+	rest, found := bytes.CutPrefix(line, []byte(mark))
 	return found && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
 }
 
