@@ -51,6 +51,43 @@ func TestChangedMappingRestores(t *testing.T) {
 	}
 }
 
+// TestCostlyMappingKeepsNothing sees that a mapping in an annotation that costs more than an evaluation may does not keep the
+// projection from being removed: that of the kind stands in.
+func TestCostlyMappingKeepsNothing(t *testing.T) {
+	t.Parallel()
+	w := projection.Workload{
+		"metadata": map[string]any{},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
+			map[string]any{"name": "one"}, map[string]any{"name": "two"},
+		}}}},
+		"status": deep(12),
+	}
+	bound, err := projection.Project(w, projection.Default(), []projection.Binding{{UID: "u", Name: "b", Secret: "s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotations, ok := bound["metadata"].(map[string]any)["annotations"].(map[string]any)
+	if !ok {
+		t.Fatal("no annotations")
+	}
+	annotations["projector.servicebinding.io/mapping-u"] = `{"containers":[{"path":"..*..*..*..*..*..*..*..*..*..*"}]}`
+	after, refusals, err := projection.Settle(bound, projection.Default(), nil, []string{"u"})
+	if err != nil || len(refusals) > 0 {
+		t.Fatal(err, refusals)
+	}
+	if diff := cmp.Diff(w, after); diff != "" {
+		t.Errorf("it is not what it was (-before +after):\n%s", diff)
+	}
+}
+
+// deep is a tree of that many levels, which paths can follow in many ways.
+func deep(levels int) map[string]any {
+	if levels == 0 {
+		return map[string]any{}
+	}
+	return map[string]any{"left": deep(levels - 1), "right": map[string]any{}}
+}
+
 // TestMappingsShareAContainer sees that bindings projected with mappings that name the lists of one container otherwise
 // can be removed one by one, in any order, each without sight of the other's mapping.
 func TestMappingsShareAContainer(t *testing.T) {

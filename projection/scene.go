@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -81,9 +82,7 @@ func enter(w Workload, m *Mapping) *scene {
 	if m != nil {
 		s.load(m)
 	}
-	for _, uid := range slices.Sorted(maps.Keys(s.projected)) {
-		s.load(s.projected[uid])
-	}
+	s.loadProjected(m)
 	for _, v := range s.views {
 		if v.problem == nil {
 			v.problem = own.problem
@@ -96,6 +95,22 @@ func enter(w Workload, m *Mapping) *scene {
 	}
 	s.attach(notes)
 	return s
+}
+
+// loadProjected loads what bindings were projected with. A mapping that costs more than it may is taken for spoiled, since
+// whoever may write the annotation could keep a projection from being removed with it: that of the workload's kind stands in.
+func (s *scene) loadProjected(m *Mapping) {
+	for _, uid := range slices.Sorted(maps.Keys(s.projected)) {
+		if costs(s.load(s.projected[uid])) && m != nil && !costs(s.load(m)) {
+			s.projected[uid] = m
+		}
+	}
+}
+
+// costs says that following a mapping was given up, since it costs more than it may.
+func costs(v *view) bool {
+	_, limited := errors.AsType[*jsonpath.LimitError](v.problem)
+	return limited
 }
 
 func (s *scene) seat(path *jsonpath.Fixed) seat {
