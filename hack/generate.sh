@@ -10,5 +10,5 @@ trap 'rm -rf "$raw"' EXIT
 generator() { "$go" tool -modfile=tools/go.mod controller-gen "$@"; }
 
 generator object paths=./api/...
-generator crd paths=./api/servicebinding/v1 output:crd:dir="$raw"
+generator crd paths=./api/servicebinding/v1 paths=./api/draft/v1alpha1 output:crd:dir="$raw"
 "$go" run ./hack/crdgen -in "$raw" -out config/crd

@@ -11,6 +11,7 @@ import (
 
 const (
 	group       = "servicebinding.io"
+	draftGroup  = "service.binding"
 	mappingKind = "ClusterWorkloadResourceMapping"
 	storage     = "v1"
 )
@@ -20,18 +21,29 @@ var errNoStorageVersion = errors.New("no version " + storage + " with a schema")
 // finish completes a generated CustomResourceDefinition in place.
 func finish(crd map[string]any) error {
 	name, _, _ := unstructured.NestedString(crd, "metadata", "name")
-	crd["metadata"] = map[string]any{
-		"name": name,
-		"labels": map[string]any{
-			"app.kubernetes.io/name":    "bowline",
-			"app.kubernetes.io/part-of": "bowline",
-		},
+	labels := map[string]any{
+		"app.kubernetes.io/name":    "bowline",
+		"app.kubernetes.io/part-of": "bowline",
 	}
+	crd["metadata"] = map[string]any{"name": name, "labels": labels}
 	delete(crd, "status")
-	if g, _, _ := unstructured.NestedString(crd, "spec", "group"); g != group {
+	g, _, _ := unstructured.NestedString(crd, "spec", "group")
+	if g == draftGroup {
+		labels["bowline.dev/feature"] = featureOf(crd)
+	}
+	if g != group {
 		return nil
 	}
 	return serveAllVersions(crd)
+}
+
+// featureOf is the feature of Bowline that a kind of the early draft's API belongs to.
+func featureOf(crd map[string]any) string {
+	kind, _, _ := unstructured.NestedString(crd, "spec", "names", "kind")
+	if kind == "SyntheticProvisionedService" {
+		return "synthetic-services"
+	}
+	return "draft-api"
 }
 
 // serveAllVersions derives each served version of servicebinding.io from the schema of v1.

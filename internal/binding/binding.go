@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/projection"
@@ -30,15 +29,47 @@ const (
 	// comma-separated list of Kind.version.group. It outlives an edit of spec.workload, so that a controller that was
 	// away during the edit still knows where to look.
 	WorkloadKindsAnnotation = "bowline.dev/workload-kinds"
+	// RequesterAnnotation records who asked for what the object's spec says, as JSON. Admission writes it and lets nobody
+	// else do so.
+	RequesterAnnotation = "bowline.dev/requester"
 )
+
+// Annotations of a binding by which options of Bowline's own are set.
+const (
+	// EnvAnnotation, with the value "all", projects every entry as an environment variable.
+	EnvAnnotation = "bowline.dev/env"
+	// EnvPrefixAnnotation is what the names of those variables begin with.
+	EnvPrefixAnnotation = "bowline.dev/env-prefix"
+	// EnvCaseAnnotation says how a key becomes a name: upper (the default), lower or keep.
+	EnvCaseAnnotation = "bowline.dev/env-case"
+)
+
+// OptionAnnotations lists the annotations that set options. A change of one counts like a change of the spec.
+func OptionAnnotations() []string {
+	return []string{EnvAnnotation, EnvPrefixAnnotation, EnvCaseAnnotation}
+}
+
+// OptionsOf returns the options among annotations; nil for none.
+func OptionsOf(annotations map[string]string) map[string]string {
+	var options map[string]string
+	for _, name := range OptionAnnotations() {
+		if value, ok := annotations[name]; ok {
+			if options == nil {
+				options = map[string]string{}
+			}
+			options[name] = value
+		}
+	}
+	return options
+}
 
 // SecretKind is the kind of a directly referenced Secret (specification, section Direct Secret Reference).
 var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
 // Binding is what Bowline needs to know of a binding.
 type Binding struct {
-	// Key is the namespace and name.
-	Key types.NamespacedName
+	// Key names the binding.
+	Key Key
 	// Created is when the API server made the object; the older of two bindings wins a collision.
 	Created time.Time
 	// Generation is that of the spec that this model was made from.
@@ -57,10 +88,33 @@ type Binding struct {
 	FormerKinds []schema.GroupVersionKind
 	// Projection is the binding as the projection wants it, but for the Secret, which the service decides.
 	Projection projection.Binding
+	// Composition says what the Secret that is projected is composed of; nil where the service's own Secret is projected.
+	Composition *Composition
+	// Options are the annotations that set Bowline's own options, those that OptionAnnotations lists; nil for none.
+	Options map[string]string
+	// Requester is the record of who asked for the binding, as RequesterAnnotation holds it; empty for none.
+	Requester string
 	// Status is the status as it was read.
 	Status bindingv1.ServiceBindingStatus
 	// Fault says which rules the spec breaks; nil for none. A binding with a fault is neither projected nor unprojected.
 	Fault error
+}
+
+// Composition is what a binding makes of the entries of its service's Secret (early draft, sections Mapping Existing Values
+// to New Values and Binding Values as Environment Variables).
+type Composition struct {
+	// Mappings are entries to be added, in which ((key)) stands for another.
+	Mappings []NamedValue
+	// Env are environment variables, in which ((key)) stands for an entry.
+	Env []NamedValue
+}
+
+// NamedValue is a name with a template for its value.
+type NamedValue struct {
+	// Name of an entry or of a variable.
+	Name string
+	// Value is the template.
+	Value string
 }
 
 // Reference names one object in the binding's namespace.
@@ -85,13 +139,15 @@ type WorkloadReference struct {
 // model still tells the key, the kinds and the deletion, so that it can be unbound, and the fault.
 func FromV1(sb *bindingv1.ServiceBinding) *Binding {
 	b := &Binding{
-		Key:             types.NamespacedName{Namespace: sb.Namespace, Name: sb.Name},
+		Key:             KeyOf(Specification, sb.Namespace, sb.Name),
 		Created:         sb.CreationTimestamp.Time,
 		Generation:      sb.Generation,
 		ResourceVersion: sb.ResourceVersion,
 		Finalized:       slices.Contains(sb.Finalizers, Finalizer),
 		FormerKinds:     ParseKinds(sb.Annotations[WorkloadKindsAnnotation]),
 		Projection:      projectionOf(sb),
+		Options:         OptionsOf(sb.Annotations),
+		Requester:       sb.Annotations[RequesterAnnotation],
 		Status:          sb.Status,
 	}
 	if sb.DeletionTimestamp != nil {
@@ -139,7 +195,7 @@ func (b *Binding) Before(other *Binding) int {
 	if c := b.Created.Compare(other.Created); c != 0 {
 		return c
 	}
-	return strings.Compare(b.Key.String(), other.Key.String())
+	return b.Key.Compare(other.Key)
 }
 
 // FormatKinds writes kinds as WorkloadKindsAnnotation holds them: sorted, each once.

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
@@ -43,7 +42,7 @@ func TestFromV1(t *testing.T) {
 	from := full()
 	before := from.DeepCopy()
 	want := &binding.Binding{
-		Key:             types.NamespacedName{Namespace: "shop", Name: "orders-db"},
+		Key:             binding.KeyOf(binding.Specification, "shop", "orders-db"),
 		Created:         time.Unix(100, 0),
 		Generation:      3,
 		ResourceVersion: "17",
@@ -170,7 +169,7 @@ func TestMatches(t *testing.T) {
 func TestBefore(t *testing.T) {
 	t.Parallel()
 	at := func(second int64, namespace, name string) *binding.Binding {
-		return &binding.Binding{Created: time.Unix(second, 0), Key: types.NamespacedName{Namespace: namespace, Name: name}}
+		return &binding.Binding{Created: time.Unix(second, 0), Key: binding.KeyOf(binding.Specification, namespace, name)}
 	}
 	want := []*binding.Binding{at(1, "b", "z"), at(2, "a", "a"), at(2, "a", "b"), at(2, "b", "a"), at(3, "a", "a")}
 	rapid.Check(t, func(t *rapid.T) {

@@ -56,7 +56,7 @@ type BindingReconciler struct {
 }
 
 // Reconcile looks at one binding.
-func (r *BindingReconciler) Reconcile(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+func (r *BindingReconciler) Reconcile(ctx context.Context, key binding.Key) (ctrl.Result, error) {
 	b := r.hub.Binding(key)
 	if b == nil {
 		r.lastSeen.forget(key)
@@ -230,7 +230,7 @@ func (r *BindingReconciler) mark(ctx context.Context, b *binding.Binding) error 
 // edit changes a binding's metadata by a patch that fails when the binding is no longer as it is in memory.
 func (r *BindingReconciler) edit(ctx context.Context, b *binding.Binding, change func(*bindingv1.ServiceBinding)) error {
 	var object bindingv1.ServiceBinding
-	if err := r.client.Get(ctx, b.Key, &object); err != nil { // from memory
+	if err := r.client.Get(ctx, b.Key.NamespacedName, &object); err != nil { // from memory
 		return fmt.Errorf("reading binding %s: %w", b.Key, err)
 	}
 	base := object.DeepCopy()

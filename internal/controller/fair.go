@@ -1,9 +1,9 @@
 package controller
 
 import (
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -67,4 +67,4 @@ func newQueue[T comparable](tenant func(T) string) func(string, workqueue.TypedR
 
 func tenantOfWorkload(key watch.WorkloadKey) string { return key.Namespace }
 
-func tenantOfBinding(key types.NamespacedName) string { return key.Namespace }
+func tenantOfBinding(key binding.Key) string { return key.Namespace }

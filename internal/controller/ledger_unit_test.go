@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bowline-dev/bowline/internal/binding"
 )
 
 func TestLedgerTellsWhatIsNews(t *testing.T) {
@@ -144,7 +145,7 @@ func TestWritesKeepSilentForAWhile(t *testing.T) {
 	t.Parallel()
 	const grace = 20 * time.Second
 	w, c := newWrites(), newClock()
-	key := types.NamespacedName{Namespace: "shop", Name: "orders-db"}
+	key := binding.KeyOf(binding.Specification, "shop", "orders-db")
 	if rest := w.rest(key, grace, c.now()); rest != grace {
 		t.Errorf("at first it keeps silent for %s, want %s", rest, grace)
 	}
@@ -166,7 +167,7 @@ func TestWritesWaitForTheirReturn(t *testing.T) {
 	t.Parallel()
 	const grace = 20 * time.Second
 	w, c := newWrites(), newClock()
-	key := types.NamespacedName{Namespace: "shop", Name: "orders-db"}
+	key := binding.KeyOf(binding.Specification, "shop", "orders-db")
 	w.rest(key, grace, c.now())
 	c.advance(grace)
 	w.wrote(key, "7")

@@ -11,7 +11,6 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -29,6 +28,7 @@ import (
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/admission"
 	"github.com/bowline-dev/bowline/internal/authority"
+	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -274,8 +274,8 @@ func (p *parts) addReconcilers(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("adding the reconciler of workloads: %w", err)
 	}
-	byBinding, err := controller.NewTyped("binding", mgr, controller.TypedOptions[types.NamespacedName]{
-		Reconciler: bindings, MaxConcurrentReconciles: workers, RateLimiter: backoff[types.NamespacedName](),
+	byBinding, err := controller.NewTyped("binding", mgr, controller.TypedOptions[binding.Key]{
+		Reconciler: bindings, MaxConcurrentReconciles: workers, RateLimiter: backoff[binding.Key](),
 		NewQueue: newQueue(tenantOfBinding),
 	})
 	if err != nil {

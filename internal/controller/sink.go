@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -16,7 +16,7 @@ import (
 type sink struct {
 	gather    *gathering
 	workloads atomic.Pointer[queue[watch.WorkloadKey]]
-	bindings  atomic.Pointer[queue[types.NamespacedName]]
+	bindings  atomic.Pointer[queue[binding.Key]]
 	kinds     chan struct{}
 }
 
@@ -40,7 +40,7 @@ func (s *sink) WorkloadChanged(key watch.WorkloadKey, fresh bool) {
 }
 
 // BindingChanged has a binding reconciled.
-func (s *sink) BindingChanged(key types.NamespacedName) {
+func (s *sink) BindingChanged(key binding.Key) {
 	if q := s.bindings.Load(); q != nil {
 		q.Add(key)
 	}

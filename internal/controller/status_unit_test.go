@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
@@ -24,7 +23,7 @@ import (
 func seen(change func(*observation)) observation {
 	o := observation{
 		binding: &binding.Binding{
-			Key:        types.NamespacedName{Namespace: "shop", Name: "orders-db"},
+			Key:        binding.KeyOf(binding.Specification, "shop", "orders-db"),
 			Generation: 2,
 			Service: binding.Reference{
 				GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Postgres"}, Name: "db",

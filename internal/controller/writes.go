@@ -4,28 +4,28 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/bowline-dev/bowline/internal/binding"
 )
 
 // writes remembers, by binding, the resource version that a write was made upon and since when something is under way.
 type writes struct {
 	mu      sync.Mutex
-	written map[types.NamespacedName]string
-	waiting map[types.NamespacedName]time.Time
+	written map[binding.Key]string
+	waiting map[binding.Key]time.Time
 }
 
 func newWrites() *writes {
-	return &writes{written: map[types.NamespacedName]string{}, waiting: map[types.NamespacedName]time.Time{}}
+	return &writes{written: map[binding.Key]string{}, waiting: map[binding.Key]time.Time{}}
 }
 
-func (w *writes) wrote(key types.NamespacedName, resourceVersion string) {
+func (w *writes) wrote(key binding.Key, resourceVersion string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.written[key] = resourceVersion
 	delete(w.waiting, key)
 }
 
-func (w *writes) stale(key types.NamespacedName, resourceVersion string) bool {
+func (w *writes) stale(key binding.Key, resourceVersion string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.written[key] == resourceVersion {
@@ -35,7 +35,7 @@ func (w *writes) stale(key types.NamespacedName, resourceVersion string) bool {
 	return false
 }
 
-func (w *writes) forget(key types.NamespacedName) {
+func (w *writes) forget(key binding.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.written, key)
@@ -43,7 +43,7 @@ func (w *writes) forget(key types.NamespacedName) {
 }
 
 // rest returns how much of a time of grace is left since something came to be under way.
-func (w *writes) rest(key types.NamespacedName, grace time.Duration, now time.Time) time.Duration {
+func (w *writes) rest(key binding.Key, grace time.Duration, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	since, ok := w.waiting[key]
@@ -55,7 +55,7 @@ func (w *writes) rest(key types.NamespacedName, grace time.Duration, now time.Ti
 }
 
 // done notes that nothing is under way any more.
-func (w *writes) done(key types.NamespacedName) {
+func (w *writes) done(key binding.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.waiting, key)

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // ErrTimeout reports that the cluster did not get where it was asked to in the time that the options allow.
@@ -193,7 +195,7 @@ func (r *run) prune(ctx context.Context) error {
 	for _, object := range wanted {
 		keep[describe(object)] = true
 	}
-	everything, err := Objects(Options{Namespace: r.opts.Namespace, Policy: true})
+	everything, err := Objects(Options{Namespace: r.opts.Namespace, Policy: true, Features: feature.Of(feature.All()...)})
 	if err != nil {
 		return err
 	}

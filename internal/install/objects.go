@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/bowline-dev/bowline/config"
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // The parts of an installation, named after the files and folders of package config.
@@ -28,6 +29,9 @@ const (
 	partPolicy     = "policy"
 
 	secretsRole = "bowline-services-secrets"
+
+	// featureLabel names the feature that an object belongs to. What has no such label belongs to the core.
+	featureLabel = "bowline.dev/feature"
 )
 
 // Objects returns what the options ask for, in the order in which it is applied. The webhook configurations and the
@@ -79,7 +83,7 @@ func objectsOf(part string, opts Options) ([]*unstructured.Unstructured, error) 
 	}
 	kept := objects[:0]
 	for _, object := range objects {
-		if opts.WithoutSecrets && object.GetName() == secretsRole {
+		if opts.leavesOut(object) {
 			continue
 		}
 		if err := adapt(object, opts); err != nil {
@@ -88,6 +92,15 @@ func objectsOf(part string, opts Options) ([]*unstructured.Unstructured, error) 
 		kept = append(kept, object)
 	}
 	return kept, nil
+}
+
+// leavesOut says whether the options do without an object.
+func (o Options) leavesOut(object *unstructured.Unstructured) bool {
+	if o.WithoutSecrets && object.GetName() == secretsRole {
+		return true
+	}
+	needed := object.GetLabels()[featureLabel]
+	return needed != "" && !o.Features.Has(feature.Feature(needed))
 }
 
 // adapt writes the options into one object.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 	LeaderElectionLease = "bowline-controller"
 )
 
-// Options say what is installed. The zero value is the whole of Bowline, with the defaults and without what is optional.
+// Options say what is installed. The zero value is the core of Bowline, with the defaults and without what is optional.
 type Options struct {
 	// Image of the controller. Defaults to DefaultImage.
 	Image string
@@ -38,6 +40,8 @@ type Options struct {
 	WithoutSecrets bool
 	// Policy adds a ValidatingAdmissionPolicy by which the API server itself asks what the author of a binding may do.
 	Policy bool
+	// Features are the optional abilities that are installed, each with its definitions, its roles and the controller's flag.
+	Features feature.Set
 	// Force lets Delete remove the bindings and mappings that people made, instead of refusing.
 	Force bool
 	// Timeout bounds each single wait. Defaults to DefaultTimeout.

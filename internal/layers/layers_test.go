@@ -30,6 +30,7 @@ func layers() [][]string {
 		{"internal/cli"},
 		{"internal/check"},
 		{"internal/controller"},
+		{"internal/produce"},
 		{"internal/admission"},
 		{"internal/authority"},
 		{"internal/watch"},
@@ -37,6 +38,7 @@ func layers() [][]string {
 		{"internal/offline", "internal/live"},
 		{"internal/service"},
 		{"internal/generate"},
+		{"internal/compose"},
 		{"internal/access", "internal/identity", "internal/rotation"},
 		{"internal/node/volume"},
 		{"internal/node"},
@@ -49,8 +51,9 @@ func layers() [][]string {
 		{"bindings"},
 		{"bindings/bindingstest", "bindings/catalogue"},
 		{"api/servicebinding"},
-		{"api/servicebinding/v1beta1", "api/servicebinding/v1alpha3"},
+		{"api/servicebinding/v1beta1", "api/servicebinding/v1alpha3", "api/draft/v1alpha1"},
 		{"api/servicebinding/v1"},
+		{"internal/feature"},
 	}
 }
 
@@ -60,7 +63,7 @@ func beside() map[string][]string {
 	return map[string][]string{
 		"config":                        nil,
 		"conformance":                   {"api/servicebinding/v1"}, // it knows nothing of Bowline
-		"internal/install":              {"config", "internal/admission", "api/servicebinding/v1"},
+		"internal/install":              {"config", "internal/admission", "internal/feature", "api/servicebinding/v1"},
 		"internal/localplane":           {"internal/localplane/image", "internal/localplane/machine"},
 		"internal/localplane/image":     nil,
 		"internal/localplane/machine":   nil,

@@ -82,7 +82,7 @@ func (w Workload) essence() map[string]any {
 }
 
 // Binding returns a binding as it is in memory; nil when there is none.
-func (h *Hub) Binding(key types.NamespacedName) *binding.Binding {
+func (h *Hub) Binding(key binding.Key) *binding.Binding {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.index.bindings[key]

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
@@ -38,7 +37,7 @@ type Sink interface {
 	// binding, so that others may follow at once.
 	WorkloadChanged(key WorkloadKey, fresh bool)
 	// BindingChanged is called when the status of a binding may have to change.
-	BindingChanged(key types.NamespacedName)
+	BindingChanged(key binding.Key)
 	// KindsChanged is called when the kinds or namespaces that bindings name have changed.
 	KindsChanged()
 }
@@ -160,7 +159,7 @@ func sameOrders(a, b *binding.Binding) bool {
 }
 
 // dropBinding forgets a binding.
-func (h *Hub) dropBinding(key types.NamespacedName) {
+func (h *Hub) dropBinding(key binding.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.index.drop(key)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/service"
 )
 
@@ -98,7 +99,7 @@ func asItIs(Workload) bool { return true }
 func (s *scene) fault(name string, want Fault) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("the workloads of %s have fault %d", name, want), func() string {
-		b := s.hub.Binding(types.NamespacedName{Namespace: s.ns, Name: name})
+		b := s.hub.Binding(binding.KeyOf(binding.Specification, s.ns, name))
 		if b == nil {
 			return "it is unknown"
 		}
@@ -208,7 +209,7 @@ func TestInformersAreThoseOfTheKindsThatBindingsName(t *testing.T) {
 func (s *scene) resolves(name, secret, reason string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("the Secret of %s is %s %s", name, secret, reason), func() string {
-		b := s.hub.Binding(types.NamespacedName{Namespace: s.ns, Name: name})
+		b := s.hub.Binding(binding.KeyOf(binding.Specification, s.ns, name))
 		if b == nil {
 			return "the binding is unknown"
 		}
@@ -418,7 +419,7 @@ func TestAMissingPermissionHeals(t *testing.T) {
 	s.create(bindingText("a", secretKind, deploymentKind))
 	s.fault("a", Forbidden)
 	s.watching(always())
-	b := s.hub.Binding(types.NamespacedName{Namespace: s.ns, Name: "a"})
+	b := s.hub.Binding(binding.KeyOf(binding.Specification, s.ns, "a"))
 	_, err := s.hub.WorkloadsOf(b)
 	var fault *KindError
 	want := &KindError{Kind: deploymentKind, Resource: deploymentKind.GroupVersion().WithResource("deployments"), Fault: Forbidden}

@@ -23,7 +23,7 @@ type WorkloadKey struct {
 // objectKey names an object as a service, as WorkloadKey does as a workload.
 type objectKey = WorkloadKey
 
-type bindingSet map[types.NamespacedName]struct{}
+type bindingSet map[binding.Key]struct{}
 
 // scope is where a selector looks.
 type scope struct {
@@ -34,26 +34,26 @@ type scope struct {
 // index answers which bindings a workload, a service or a Secret has to do with. It holds values only; its owner guards
 // it against concurrent use.
 type index struct {
-	bindings  map[types.NamespacedName]*binding.Binding
-	byUID     map[string]types.NamespacedName
+	bindings  map[binding.Key]*binding.Binding
+	byUID     map[string]binding.Key
 	named     map[WorkloadKey]bindingSet
 	selected  map[scope]bindingSet
 	services  map[objectKey]bindingSet
 	secrets   map[types.NamespacedName]bindingSet
-	secretOf  map[types.NamespacedName]string
+	secretOf  map[binding.Key]string
 	workloads map[schema.GroupVersionKind]int
 	others    map[schema.GroupVersionKind]int
 }
 
 func newIndex() *index {
 	return &index{
-		bindings:  map[types.NamespacedName]*binding.Binding{},
-		byUID:     map[string]types.NamespacedName{},
+		bindings:  map[binding.Key]*binding.Binding{},
+		byUID:     map[string]binding.Key{},
 		named:     map[WorkloadKey]bindingSet{},
 		selected:  map[scope]bindingSet{},
 		services:  map[objectKey]bindingSet{},
 		secrets:   map[types.NamespacedName]bindingSet{},
-		secretOf:  map[types.NamespacedName]string{},
+		secretOf:  map[binding.Key]string{},
 		workloads: map[schema.GroupVersionKind]int{},
 		others:    map[schema.GroupVersionKind]int{},
 	}
@@ -75,7 +75,7 @@ func (x *index) put(b *binding.Binding) *binding.Binding {
 }
 
 // drop forgets a binding and returns it; nil when it was not there.
-func (x *index) drop(key types.NamespacedName) *binding.Binding {
+func (x *index) drop(key binding.Key) *binding.Binding {
 	b := x.bindings[key]
 	if b == nil {
 		return nil
@@ -93,7 +93,7 @@ func (x *index) drop(key types.NamespacedName) *binding.Binding {
 }
 
 // setSecret notes which Secret a binding needs; "" for none.
-func (x *index) setSecret(key types.NamespacedName, secret string) {
+func (x *index) setSecret(key binding.Key, secret string) {
 	if x.secretOf[key] == secret {
 		return
 	}
@@ -182,14 +182,14 @@ func serviceKey(b *binding.Binding) objectKey {
 	}
 }
 
-func add[K comparable](sets map[K]bindingSet, at K, key types.NamespacedName) {
+func add[K comparable](sets map[K]bindingSet, at K, key binding.Key) {
 	if sets[at] == nil {
 		sets[at] = bindingSet{}
 	}
 	sets[at][key] = struct{}{}
 }
 
-func remove[K comparable](sets map[K]bindingSet, at K, key types.NamespacedName) {
+func remove[K comparable](sets map[K]bindingSet, at K, key binding.Key) {
 	delete(sets[at], key)
 	if len(sets[at]) == 0 {
 		delete(sets, at)
@@ -197,8 +197,6 @@ func remove[K comparable](sets map[K]bindingSet, at K, key types.NamespacedName)
 }
 
 // sorted returns the keys of a set in a fixed order.
-func (s bindingSet) sorted() []types.NamespacedName {
-	return slices.SortedFunc(maps.Keys(s), func(a, b types.NamespacedName) int {
-		return slices.Compare([]string{a.Namespace, a.Name}, []string{b.Namespace, b.Name})
-	})
+func (s bindingSet) sorted() []binding.Key {
+	return slices.SortedFunc(maps.Keys(s), binding.Key.Compare)
 }

@@ -24,8 +24,8 @@ var (
 	databaseKind   = schema.GroupVersionKind{Group: "watch.example.com", Version: "v1", Kind: "Database"}
 )
 
-func inShop(name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: "shop", Name: name}
+func inShop(name string) binding.Key {
+	return binding.KeyOf(binding.Specification, "shop", name)
 }
 
 // newBinding is a binding of a Database and a Deployment, changed as asked.
@@ -83,19 +83,19 @@ func TestIndexFindsTheBindingsOfAWorkload(t *testing.T) {
 	}{
 		{
 			reason: "by name, whatever the version, and by selector; the oldest first, then by name",
-			key:    WorkloadKey{deploymentKind.GroupKind(), inShop("orders")}, labels: labels.Set{"app": "shop"},
+			key:    WorkloadKey{deploymentKind.GroupKind(), inShop("orders").NamespacedName}, labels: labels.Set{"app": "shop"},
 			want: []string{"all", "app", "named", "old", "newest"},
 		},
 		{
-			reason: "without the labels", key: WorkloadKey{deploymentKind.GroupKind(), inShop("orders")},
+			reason: "without the labels", key: WorkloadKey{deploymentKind.GroupKind(), inShop("orders").NamespacedName},
 			want: []string{"all", "named", "old", "newest"},
 		},
 		{
-			reason: "another name", key: WorkloadKey{deploymentKind.GroupKind(), inShop("carts")},
+			reason: "another name", key: WorkloadKey{deploymentKind.GroupKind(), inShop("carts").NamespacedName},
 			want: []string{"all", "other-name"},
 		},
 		{
-			reason: "another kind", key: WorkloadKey{runnerKind.GroupKind(), inShop("orders")},
+			reason: "another kind", key: WorkloadKey{runnerKind.GroupKind(), inShop("orders").NamespacedName},
 			labels: labels.Set{"app": "shop"}, want: []string{"other-kind"},
 		},
 		{
@@ -103,7 +103,7 @@ func TestIndexFindsTheBindingsOfAWorkload(t *testing.T) {
 			key:    WorkloadKey{deploymentKind.GroupKind(), types.NamespacedName{Namespace: "bank", Name: "orders"}},
 			labels: labels.Set{"app": "shop"}, want: []string{"other-namespace"},
 		},
-		{reason: "no name", key: WorkloadKey{deploymentKind.GroupKind(), inShop("")}, want: []string{"all"}},
+		{reason: "no name", key: WorkloadKey{deploymentKind.GroupKind(), inShop("").NamespacedName}, want: []string{"all"}},
 	}
 	for _, test := range tests {
 		t.Run(test.reason, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestIndexTellsWhichKindsToWatch(t *testing.T) {
 
 // naive answers as an index does, by looking at everything.
 type naive struct {
-	bindings map[types.NamespacedName]*binding.Binding
-	secrets  map[types.NamespacedName]string
+	bindings map[binding.Key]*binding.Binding
+	secrets  map[binding.Key]string
 }
 
 func (n naive) forWorkload(key WorkloadKey, set labels.Set) []*binding.Binding {
@@ -192,7 +192,7 @@ func (n naive) kinds() map[schema.GroupVersionKind]bool {
 }
 
 // where returns the bindings for which a question about them is answered with yes.
-func (n naive) where(yes func(*binding.Binding) bool) []types.NamespacedName {
+func (n naive) where(yes func(*binding.Binding) bool) []binding.Key {
 	set := bindingSet{}
 	for key, b := range n.bindings {
 		if yes(b) {
@@ -206,10 +206,10 @@ func (n naive) where(yes func(*binding.Binding) bool) []types.NamespacedName {
 func anyBinding(t *rapid.T) *binding.Binding {
 	kinds := rapid.SampledFrom([]schema.GroupVersionKind{deploymentKind, betaDeployment, runnerKind})
 	b := &binding.Binding{
-		Key: types.NamespacedName{
-			Namespace: rapid.SampledFrom([]string{"shop", "bank"}).Draw(t, "namespace"),
-			Name:      rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name"),
-		},
+		Key: binding.KeyOf(
+			rapid.SampledFrom([]binding.API{binding.Specification, binding.Draft}).Draw(t, "API"),
+			rapid.SampledFrom([]string{"shop", "bank"}).Draw(t, "namespace"),
+			rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")),
 		Created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0),
 		Service: binding.Reference{
 			GroupVersionKind: rapid.SampledFrom([]schema.GroupVersionKind{databaseKind, runnerKind, binding.SecretKind}).Draw(t, "service"),
@@ -247,7 +247,7 @@ func TestIndexAgreesWithLookingAtEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		x := newIndex()
-		n := naive{bindings: map[types.NamespacedName]*binding.Binding{}, secrets: map[types.NamespacedName]string{}}
+		n := naive{bindings: map[binding.Key]*binding.Binding{}, secrets: map[binding.Key]string{}}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				b := anyBinding(t)
@@ -301,7 +301,7 @@ func agree(t *rapid.T, x *index, n naive) {
 	if diff := cmp.Diff(n.kinds(), x.kinds()); diff != "" {
 		t.Fatalf("kinds (-want +got):\n%s", diff)
 	}
-	uids := map[string]types.NamespacedName{}
+	uids := map[string]binding.Key{}
 	for key, b := range n.bindings {
 		uids[b.Projection.UID] = key
 	}

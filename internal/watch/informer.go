@@ -164,7 +164,7 @@ func (h *Hub) bindingHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(_, object any) { put(object) },
 		DeleteFunc: func(object any) {
 			if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
-				h.dropBinding(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+				h.dropBinding(binding.KeyOf(binding.Specification, key.Namespace, key.Name))
 			}
 		},
 	}

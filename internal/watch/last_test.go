@@ -6,7 +6,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/bowline-dev/bowline/internal/binding"
@@ -21,7 +20,7 @@ func TestLastSelectorOfAKindGoes(t *testing.T) {
 	hub.feeds[kind] = &feed{kind: kind, cancel: func() {}, indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{
 		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, uidIndex: projectedUIDs,
 	})}
-	b := &binding.Binding{Key: types.NamespacedName{Namespace: "shop", Name: "b"}}
+	b := &binding.Binding{Key: binding.KeyOf(binding.Specification, "shop", "b")}
 	b.Workload.GroupVersionKind, b.Workload.Selector = kind, labels.Everything()
 	hub.sink = deaf{}
 	hub.index.put(b)
@@ -34,6 +33,6 @@ func TestLastSelectorOfAKindGoes(t *testing.T) {
 // deaf is a sink that does nothing.
 type deaf struct{}
 
-func (deaf) WorkloadChanged(WorkloadKey, bool)   {}
-func (deaf) BindingChanged(types.NamespacedName) {}
-func (deaf) KindsChanged()                       {}
+func (deaf) WorkloadChanged(WorkloadKey, bool) {}
+func (deaf) BindingChanged(binding.Key)        {}
+func (deaf) KindsChanged()                     {}

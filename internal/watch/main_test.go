@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/install"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
 )
@@ -71,7 +72,7 @@ func (r *recorder) WorkloadChanged(key WorkloadKey, _ bool) {
 	r.workloads = append(r.workloads, key.Kind.Kind+" "+key.Name)
 }
 
-func (r *recorder) BindingChanged(key types.NamespacedName) {
+func (r *recorder) BindingChanged(key binding.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bindings = append(r.bindings, key.Name)
