@@ -28,8 +28,13 @@ type Binding struct {
 	Type string
 	// Provider replaces the Secret's entry "provider", unless it is empty.
 	Provider string
-	// Containers limits the binding to containers of these names; empty means all.
+	// Containers limits the binding to containers of these names, and to those at ContainerIndexes; both empty means all. Names
+	// tell nothing of containers that the mapping has no names for: those get the binding where any name is given.
 	Containers []string
+	// ContainerIndexes are positions of containers, from 0. Counted is what the mapping finds, in its order, without what
+	// lies in a list called initContainers: in a pod template the positions are those in .containers. A position where
+	// nothing is does no harm.
+	ContainerIndexes []int
 	// Env lists the entries that become environment variables as well.
 	Env []Env
 }

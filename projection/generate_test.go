@@ -213,6 +213,9 @@ func drawBinding(t *rapid.T, i int) projection.Binding {
 	if rapid.IntRange(0, 2).Draw(t, "limited") == 0 {
 		b.Containers = []string{rapid.SampledFrom([]string{"c0", "c1", "c10"}).Draw(t, "container")}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "counted") == 0 {
+		b.ContainerIndexes = rapid.SliceOfN(rapid.IntRange(0, 3), 1, 2).Draw(t, "positions")
+	}
 	names := []string{fmt.Sprintf("B_%d", i), "B_a", "B_b", "B_type"}
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 3, rapid.ID[string]).Draw(t, "env") {
 		key := map[string]string{"B_a": "a", "B_b": "b", "B_type": "type"}[name]

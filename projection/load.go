@@ -21,8 +21,33 @@ func (s *scene) load(m *Mapping) *view {
 	for _, cm := range m.containers {
 		s.loadContainers(v, cm)
 	}
+	v.number()
 	v.refuseOverlap(s.annotations)
 	return v
+}
+
+// number counts the containers. One that is found twice, with other lists each time, counts once.
+func (v *view) number() {
+	seen := map[*container]int{}
+	next := 0
+	for i := range v.targets {
+		t := &v.targets[i]
+		position, known := seen[t.container]
+		switch {
+		case known:
+		case t.initial():
+			position = -1
+		default:
+			position = next
+			next++
+		}
+		seen[t.container], t.position = position, position
+	}
+}
+
+// initial says whether a container is an init container, in whatever pod template.
+func (c *container) initial() bool {
+	return len(c.tokens) > 1 && c.tokens[len(c.tokens)-2] == "initContainers"
 }
 
 func (s *scene) loadContainers(v *view, cm containerMapping) {

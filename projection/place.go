@@ -38,7 +38,13 @@ func (s *scene) plan(v *view, b Binding) ([]share, *Refusal) {
 }
 
 func (t target) selectedBy(b Binding) bool {
-	return len(b.Containers) == 0 || !t.named || t.name != "" && slices.Contains(b.Containers, t.name)
+	if len(b.Containers)+len(b.ContainerIndexes) == 0 {
+		return true
+	}
+	if t.position >= 0 && slices.Contains(b.ContainerIndexes, t.position) {
+		return true
+	}
+	return len(b.Containers) > 0 && (!t.named || t.name != "" && slices.Contains(b.Containers, t.name))
 }
 
 // wantedEnv gives the variables of a binding; the last one of a name counts.

@@ -53,6 +53,8 @@ type target struct {
 	*slot
 	name  string
 	named bool // the mapping says where names are
+	// position counts the containers that the mapping finds, in its order, without init containers, which have -1.
+	position int
 }
 
 // enter copies a workload and finds everything that projections have to do with, now and with the mapping m, which

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/projection"
@@ -138,36 +139,45 @@ type WorkloadReference struct {
 // FromV1 makes the model of a servicebinding.io/v1 object, which it does not change. Of an object that breaks a rule the
 // model still tells the key, the kinds and the deletion, so that it can be unbound, and the fault.
 func FromV1(sb *bindingv1.ServiceBinding) *Binding {
-	b := &Binding{
-		Key:             KeyOf(Specification, sb.Namespace, sb.Name),
-		Created:         sb.CreationTimestamp.Time,
-		Generation:      sb.Generation,
-		ResourceVersion: sb.ResourceVersion,
-		Finalized:       slices.Contains(sb.Finalizers, Finalizer),
-		FormerKinds:     ParseKinds(sb.Annotations[WorkloadKindsAnnotation]),
-		Projection:      projectionOf(sb),
-		Options:         OptionsOf(sb.Annotations),
-		Requester:       sb.Annotations[RequesterAnnotation],
-		Status:          sb.Status,
-	}
-	if sb.DeletionTimestamp != nil {
-		b.Deleting = sb.DeletionTimestamp.Time
-	}
+	b := fromMeta(Specification, &sb.ObjectMeta)
+	b.Projection, b.Status = projectionOf(sb), sb.Status
 	b.Workload.GroupVersionKind = kindOf(sb.Spec.Workload.APIVersion, sb.Spec.Workload.Kind)
 	b.Service = Reference{
 		GroupVersionKind: kindOf(sb.Spec.Service.APIVersion, sb.Spec.Service.Kind),
 		Name:             sb.Spec.Service.Name,
 	}
-	if errs := Validate(sb); len(errs) > 0 {
-		b.Fault = fmt.Errorf("reading spec: %w", errs.ToAggregate())
-		return b
-	}
-	b.Workload.Name = sb.Spec.Workload.Name
-	if sb.Spec.Workload.Selector == nil {
-		return b
-	}
-	b.Workload.Selector, b.Fault = metav1.LabelSelectorAsSelector(sb.Spec.Workload.Selector)
+	b.settle(Validate(sb), sb.Spec.Workload.Name, sb.Spec.Workload.Selector)
 	return b
+}
+
+// fromMeta takes over what a binding's metadata tells, whichever API declares it.
+func fromMeta(api API, object *metav1.ObjectMeta) *Binding {
+	b := &Binding{
+		Key:             KeyOf(api, object.Namespace, object.Name),
+		Created:         object.CreationTimestamp.Time,
+		Generation:      object.Generation,
+		ResourceVersion: object.ResourceVersion,
+		Finalized:       slices.Contains(object.Finalizers, Finalizer),
+		FormerKinds:     ParseKinds(object.Annotations[WorkloadKindsAnnotation]),
+		Options:         OptionsOf(object.Annotations),
+		Requester:       object.Annotations[RequesterAnnotation],
+	}
+	if object.DeletionTimestamp != nil {
+		b.Deleting = object.DeletionTimestamp.Time
+	}
+	return b
+}
+
+// settle takes down the fault, or else which workloads are meant: with a fault none is.
+func (b *Binding) settle(errs field.ErrorList, name string, selector *metav1.LabelSelector) {
+	if len(errs) > 0 {
+		b.Fault = fmt.Errorf("reading spec: %w", errs.ToAggregate())
+		return
+	}
+	b.Workload.Name = name
+	if selector != nil {
+		b.Workload.Selector, b.Fault = metav1.LabelSelectorAsSelector(selector)
+	}
 }
 
 // Matches says whether the binding's workload reference names or selects an object of that kind in its namespace.

@@ -30,7 +30,7 @@ var directoryName = regexp.MustCompile(`^[a-z0-9\-.]{1,253}$`)
 // is seen later and reported in the status.
 func Validate(b *bindingv1.ServiceBinding) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := validateDirectory(b, spec.Child("name"))
+	errs := validateDirectory(b.Spec.Name, &b.ObjectMeta, spec.Child("name"))
 	errs = append(errs, validateOverride(b.Spec.Type, spec.Child("type"))...)
 	errs = append(errs, validateOverride(b.Spec.Provider, spec.Child("provider"))...)
 	errs = append(errs, validateWorkload(&b.Spec.Workload, spec.Child("workload"))...)
@@ -48,12 +48,11 @@ func ValidateUpdate(updated, old *bindingv1.ServiceBinding) field.ErrorList {
 	return newErrors(errs, Validate(old))
 }
 
-func validateDirectory(b *bindingv1.ServiceBinding, at *field.Path) field.ErrorList {
-	name := b.Spec.Name
+func validateDirectory(name string, object *metav1.ObjectMeta, at *field.Path) field.ErrorList {
 	if name == "" {
-		name, at = b.Name, field.NewPath("metadata", "name")
+		name, at = object.Name, field.NewPath("metadata", "name")
 	}
-	if name == "" && b.GenerateName != "" {
+	if name == "" && object.GenerateName != "" {
 		return nil // The API server has yet to choose the name, and chooses one that fits.
 	}
 	if directoryName.MatchString(name) && name != "." && name != ".." {
@@ -183,13 +182,19 @@ func validateEnv(env []bindingv1.EnvMapping, at *field.Path) field.ErrorList {
 	for i, e := range env {
 		name := at.Index(i).Child("name")
 		errs = append(errs, validateEnvName(e.Name, name)...)
-		if e.Name != "" && seen[e.Name] {
-			errs = append(errs, field.Duplicate(name, e.Name))
-		}
-		seen[e.Name] = true
+		errs = append(errs, unique(seen, e.Name, name)...)
 		errs = append(errs, validateEnvKey(e.Key, at.Index(i).Child("key"))...)
 	}
 	return errs
+}
+
+// unique refuses a name that was seen before, and takes it down.
+func unique(seen map[string]bool, name string, at *field.Path) field.ErrorList {
+	if name != "" && seen[name] {
+		return field.ErrorList{field.Duplicate(at, name)}
+	}
+	seen[name] = true
+	return nil
 }
 
 func validateEnvName(name string, at *field.Path) field.ErrorList {
@@ -205,8 +210,12 @@ func validateEnvName(name string, at *field.Path) field.ErrorList {
 }
 
 func validateEnvKey(key string, at *field.Path) field.ErrorList {
+	return validateKey(key, at, "must be the key of an entry in the binding Secret")
+}
+
+func validateKey(key string, at *field.Path, needed string) field.ErrorList {
 	if key == "" {
-		return field.ErrorList{field.Required(at, "must be the key of an entry in the binding Secret")}
+		return field.ErrorList{field.Required(at, needed)}
 	}
 	return invalid(at, key, validation.IsConfigMapKey(key), "use a key that a Secret can hold")
 }
