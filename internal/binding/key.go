@@ -17,6 +17,14 @@ const (
 	Draft API = "service.binding"
 )
 
+// WorkloadField is the field in which a binding of the API says where to.
+func (a API) WorkloadField() string {
+	if a == Draft {
+		return "spec.application"
+	}
+	return "spec.workload"
+}
+
 // Key names a binding among those of all APIs.
 type Key struct {
 	types.NamespacedName

@@ -27,6 +27,7 @@ type controllerFlags struct {
 	webhookURL     string
 	webhookService string
 	policy         policy
+	features       features
 	verbosity      int
 }
 
@@ -36,7 +37,8 @@ func newController(streams Streams) *cobra.Command {
 		Use:   "controller",
 		Short: "Run the controller (what runs in a cluster)",
 		Long: `Controller keeps workloads and bindings in step and answers admission, until it is told to end. In a cluster it is
-what the installed Deployment runs. It reads no Secret but the one that holds its own certificate.`,
+what the installed Deployment runs. Unless an optional feature is on, it reads no Secret but the one that holds its own
+certificate.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), streams) },
 	}
@@ -56,6 +58,7 @@ what the installed Deployment runs. It reads no Secret but the one that holds it
 	flags.DurationVar(&o.Gather, "gather", controller.DefaultGather,
 		"how long a workload waits for further bindings before it is changed, so that bindings applied together cause one rollout")
 	f.policy.bind(flags)
+	f.features.bind(flags, false)
 	flags.IntVarP(&f.verbosity, "verbosity", "v", 0, "1 tells more")
 	return cmd
 }
@@ -66,6 +69,7 @@ func (f *controllerFlags) run(ctx context.Context, streams Streams) error {
 	if err := f.policy.check("bowline controller"); err != nil {
 		return err
 	}
+	f.options.Features = f.features.set()
 	f.options.WarnOnly, f.options.AllowedSecretTypes = f.policy.warnOnly(), f.policy.allowedSecretTypes
 	config, err := f.cluster.config()
 	if err != nil {

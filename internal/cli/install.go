@@ -27,18 +27,22 @@ func (i *installation) bind(cmd *cobra.Command) {
 func newInstall(streams Streams) *cobra.Command {
 	var (
 		i     installation
+		f     features
 		print bool //nolint:predeclared // it is the flag's name
 	)
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install Bowline in a cluster, or print what would be installed",
 		Long: `Install applies Bowline's definitions, roles, webhooks and controller to the cluster that the kubeconfig names, and
-waits until its API is served. It may be run again at any time: what is as it should be stays untouched.
+waits until its API is served. It may be run again at any time: what is as it should be stays untouched. Optional
+features, each with permissions of its own, are left out unless they are asked for; --full asks for all.
 
   bowline install --image registry.example/bowline:v1
+  bowline install --full --image registry.example/bowline:v1
   bowline install --print > bowline.yaml`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			i.options.Features = f.set()
 			if print {
 				return wrap(install.Render(streams.Out, i.options), "printing the manifests")
 			}
@@ -51,6 +55,8 @@ waits until its API is served. It may be run again at any time: what is as it sh
 	}
 	i.bind(cmd)
 	flags := cmd.Flags()
+	f.bind(flags, false)
+	f.bindFull(flags)
 	flags.BoolVar(&print, "print", false, "print the manifests and apply nothing")
 	flags.StringVar(&i.options.Image, "image", install.DefaultImage, "image of the controller")
 	flags.BoolVar(&i.options.External, "external", false, "leave out the Deployment and its Service: the controller runs outside the cluster")

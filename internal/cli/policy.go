@@ -22,7 +22,7 @@ const (
 	authorizeWarn    = "warn"
 )
 
-// policyFile records, in the data directory of up, the policy of the controller that runs there.
+// policyFile records, in the data directory of up, the flags of the controller that runs there about what it may do.
 const policyFile = "policy.json"
 
 // policy are the flags about what a binding may do. They are the same wherever a controller is started.
@@ -76,9 +76,9 @@ func (p *policy) arguments() []string {
 	return arguments
 }
 
-// prevail ends a controller that runs with another policy, so that it is started again with this one: a second up that
+// prevail ends a controller that runs with other flags about what it may do, so that it is started again with these: a second up that
 // asked for more care and left the first one's controller alone would deceive.
-func (p *policy) prevail(ctx context.Context, plane *localplane.Plane) error {
+func prevail(ctx context.Context, plane *localplane.Plane, arguments []string) error {
 	path := filepath.Join(plane.Dir(), policyFile)
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -86,7 +86,6 @@ func (p *policy) prevail(ctx context.Context, plane *localplane.Plane) error {
 	}
 	var recorded []string
 	unknown := len(data) > 0 && json.Unmarshal(data, &recorded) != nil
-	arguments := p.arguments()
 	if !unknown && slices.Equal(recorded, arguments) {
 		return nil
 	}

@@ -34,10 +34,11 @@ const (
 
 // local are the flags of up and down.
 type local struct {
-	dir    string
-	port   int
-	node   bool
-	policy policy
+	dir      string
+	port     int
+	node     bool
+	policy   policy
+	features features
 }
 
 func (l *local) bind(cmd *cobra.Command) {
@@ -83,6 +84,7 @@ containerd, kubelet and, where there is iptables, kube-proxy run too. It needs L
 	cmd.Flags().BoolVar(&l.node, "node", false, "make this machine a node, on which pods run")
 	cmd.Flags().BoolVar(&audit, "audit-log", false, "let the API server log every request")
 	l.policy.bind(cmd.Flags())
+	l.features.bind(cmd.Flags(), true)
 	return cmd
 }
 
@@ -101,17 +103,18 @@ func (l *local) up(ctx context.Context, streams Streams, audit bool) error {
 	if err != nil {
 		return wrap(err, "reading the kubeconfig")
 	}
-	if err := l.policy.prevail(ctx, plane); err != nil {
+	arguments := append(l.policy.arguments(), l.features.arguments()...)
+	if err := prevail(ctx, plane, arguments); err != nil {
 		return err
 	}
 	if !plane.Accompanied(controllerName) {
 		tell("installing Bowline")
-		if err := install.Apply(ctx, config, install.Options{External: true}, func(string) {}); err != nil {
+		if err := install.Apply(ctx, config, install.Options{External: true, Features: l.features.set()}, func(string) {}); err != nil {
 			return wrap(err, "installing Bowline")
 		}
 		tell("starting the controller")
 	}
-	if err := accompany(ctx, plane, l.policy.arguments()); err != nil {
+	if err := accompany(ctx, plane, arguments); err != nil {
 		return wrap(err, "starting the controller")
 	}
 	tell("ready")

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/watch"
@@ -101,9 +102,8 @@ func (r *BindingReconciler) prune(ctx context.Context, b *binding.Binding, o obs
 			return nil
 		}
 	}
-	return r.edit(ctx, b, func(object *bindingv1.ServiceBinding) {
-		metav1.SetMetaDataAnnotation(&object.ObjectMeta, binding.WorkloadKindsAnnotation,
-			binding.FormatKinds([]schema.GroupVersionKind{b.Workload.GroupVersionKind}))
+	return r.edit(ctx, b, func(object client.Object) {
+		annotate(object, binding.WorkloadKindsAnnotation, binding.FormatKinds([]schema.GroupVersionKind{b.Workload.GroupVersionKind}))
 	})
 }
 
@@ -126,7 +126,7 @@ func (r *BindingReconciler) observe(b *binding.Binding) (observation, error) {
 		return o, nil //nolint:nilerr // the fault is what is observed
 	}
 	var err error
-	o.secret, err = r.hub.Secret(b)
+	o.projection, err = r.hub.Resolve(b)
 	if errors.Is(err, watch.ErrStarting) {
 		return o, fmt.Errorf("resolving the service of binding %s: %w", b.Key, err)
 	}
@@ -135,7 +135,7 @@ func (r *BindingReconciler) observe(b *binding.Binding) (observation, error) {
 	if errors.Is(err, watch.ErrStarting) {
 		return o, fmt.Errorf("looking for the workloads of binding %s: %w", b.Key, err)
 	}
-	o.kind = workloadProblem(err)
+	o.kind = workloadProblem(err, b.Key.API.WorkloadField())
 	for _, w := range workloads {
 		s, err := r.sight(b, o, w)
 		if err != nil {
@@ -161,9 +161,7 @@ func (r *BindingReconciler) sight(b *binding.Binding, o observation, w watch.Wor
 	if err != nil {
 		return s, nil //nolint:nilerr // the workload's reconciler notes the problem
 	}
-	p := b.Projection
-	p.Secret = o.secret
-	after, refusals, err := projection.Settle(w.Object, mapping, []projection.Binding{p}, nil)
+	after, refusals, err := projection.Settle(w.Object, mapping, []projection.Binding{o.projection}, nil)
 	s.projected = err == nil && len(refusals) == 0 && len(projection.Diff(w.Object, after)) == 0
 	if s.projected {
 		s.problem = nil
@@ -219,35 +217,57 @@ func unmarked(b *binding.Binding) bool {
 
 // mark adds the finalizer and the note of kinds. Admission does so at creation; this is for when Bowline was away.
 func (r *BindingReconciler) mark(ctx context.Context, b *binding.Binding) error {
-	return r.edit(ctx, b, func(object *bindingv1.ServiceBinding) {
-		if !slices.Contains(object.Finalizers, binding.Finalizer) {
-			object.Finalizers = append(object.Finalizers, binding.Finalizer)
+	return r.edit(ctx, b, func(object client.Object) {
+		if !slices.Contains(object.GetFinalizers(), binding.Finalizer) {
+			object.SetFinalizers(append(object.GetFinalizers(), binding.Finalizer))
 		}
-		metav1.SetMetaDataAnnotation(&object.ObjectMeta, binding.WorkloadKindsAnnotation, binding.FormatKinds(b.WorkloadKinds()))
+		annotate(object, binding.WorkloadKindsAnnotation, binding.FormatKinds(b.WorkloadKinds()))
 	})
 }
 
 // edit changes a binding's metadata by a patch that fails when the binding is no longer as it is in memory.
-func (r *BindingReconciler) edit(ctx context.Context, b *binding.Binding, change func(*bindingv1.ServiceBinding)) error {
-	var object bindingv1.ServiceBinding
-	if err := r.client.Get(ctx, b.Key.NamespacedName, &object); err != nil { // from memory
+func (r *BindingReconciler) edit(ctx context.Context, b *binding.Binding, change func(client.Object)) error {
+	object := empty(b.Key.API)
+	if err := r.client.Get(ctx, b.Key.NamespacedName, object); err != nil { // from memory
 		return fmt.Errorf("reading binding %s: %w", b.Key, err)
 	}
-	base := object.DeepCopy()
-	change(&object)
-	err := r.client.Patch(ctx, &object, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	base, _ := object.DeepCopyObject().(client.Object)
+	change(object)
+	err := r.client.Patch(ctx, object, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return fmt.Errorf("editing binding %s: %w", b.Key, err)
 	}
-	r.lastSeen.wrote(b.Key, base.ResourceVersion)
+	r.lastSeen.wrote(b.Key, base.GetResourceVersion())
 	return nil
 }
 
+func annotate(object client.Object, name, value string) {
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	object.SetAnnotations(annotations)
+}
+
+// empty is an object of the API that declares a binding.
+func empty(api binding.API) client.Object {
+	if api == binding.Draft {
+		return &draftv1alpha1.ServiceBinding{}
+	}
+	return &bindingv1.ServiceBinding{}
+}
+
 // stub is an object that only says which binding is meant.
-func stub(b *binding.Binding) *bindingv1.ServiceBinding {
-	object := &bindingv1.ServiceBinding{ObjectMeta: metav1.ObjectMeta{
-		Namespace: b.Key.Namespace, Name: b.Key.Name, UID: types.UID(b.Projection.UID), ResourceVersion: b.ResourceVersion,
-	}}
-	object.SetGroupVersionKind(bindingv1.GroupVersion.WithKind("ServiceBinding"))
+func stub(b *binding.Binding) client.Object {
+	object, version := empty(b.Key.API), bindingv1.GroupVersion
+	if b.Key.API == binding.Draft {
+		version = draftv1alpha1.GroupVersion
+	}
+	object.SetNamespace(b.Key.Namespace)
+	object.SetName(b.Key.Name)
+	object.SetUID(types.UID(b.Projection.UID))
+	object.SetResourceVersion(b.ResourceVersion)
+	object.GetObjectKind().SetGroupVersionKind(version.WithKind("ServiceBinding"))
 	return object
 }

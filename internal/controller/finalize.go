@@ -8,8 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
@@ -65,9 +65,9 @@ func (r *BindingReconciler) release(ctx context.Context, b *binding.Binding, stu
 		r.events.Eventf(stub(b), nil, corev1.EventTypeWarning, "LeftBehind", "Unbind", "%s",
 			clip("the projection could not be removed from "+strings.Join(slices.Compact(stuck), ", "), maxNote))
 	}
-	return r.edit(ctx, b, func(object *bindingv1.ServiceBinding) {
-		object.Finalizers = slices.DeleteFunc(object.Finalizers, func(f string) bool {
+	return r.edit(ctx, b, func(object client.Object) {
+		object.SetFinalizers(slices.DeleteFunc(object.GetFinalizers(), func(f string) bool {
 			return f == binding.Finalizer || f == binding.ReferenceFinalizer
-		})
+		}))
 	})
 }

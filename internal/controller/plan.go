@@ -29,7 +29,7 @@ type plan struct {
 type world interface {
 	BindingsOf(key watch.WorkloadKey, labels map[string]string) []*binding.Binding
 	BindingByUID(uid string) *binding.Binding
-	Secret(b *binding.Binding) (string, error)
+	Resolve(b *binding.Binding) (projection.Binding, error)
 	WorkloadKind(b *binding.Binding) error
 }
 
@@ -42,15 +42,13 @@ func wanted(of world, w watch.Workload) (want []projection.Binding, matched map[
 		if _, unavailable := errors.AsType[*watch.KindError](of.WorkloadKind(b)); unavailable {
 			continue // it names a version that is not served
 		}
-		secret, err := of.Secret(b)
+		p, err := of.Resolve(b)
 		if errors.Is(err, watch.ErrStarting) {
 			return nil, nil, fmt.Errorf("resolving the service of binding %s: %w", b.Key, err)
 		}
 		if err != nil {
 			continue
 		}
-		p := b.Projection
-		p.Secret = secret
 		want = append(want, p)
 	}
 	return want, matched, nil

@@ -82,8 +82,8 @@ func serviceProblem(err error) *Problem {
 		"%v; correct spec.service, or install its CustomResourceDefinition", fault)}
 }
 
-// workloadProblem does the same for the workload's kind.
-func workloadProblem(err error) *Problem {
+// workloadProblem does the same for the workload's kind. field is where the binding names it.
+func workloadProblem(err error, field string) *Problem {
 	var fault *watch.KindError
 	if !errors.As(err, &fault) {
 		return nil
@@ -91,13 +91,13 @@ func workloadProblem(err error) *Problem {
 	switch fault.Fault {
 	case watch.NotNamespaced:
 		return &Problem{Reason: ReasonWorkloadClusterScoped, Message: fmt.Sprintf(
-			"%v and cannot be a workload; refer to a namespaced kind in spec.workload", fault)}
+			"%v and cannot be a workload; refer to a namespaced kind in %s", fault, field)}
 	case watch.Forbidden:
 		return forbiddenWorkload(fault)
 	case watch.NoSuchKind:
 	}
 	return &Problem{Reason: ReasonWorkloadKindUnknown, Message: fmt.Sprintf(
-		"%v; correct spec.workload, or install its CustomResourceDefinition", fault)}
+		"%v; correct %s, or install its CustomResourceDefinition", fault, field)}
 }
 
 func forbiddenWorkload(fault *watch.KindError) *Problem {

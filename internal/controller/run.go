@@ -25,10 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/admission"
 	"github.com/bowline-dev/bowline/internal/authority"
 	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -74,6 +76,8 @@ type Options struct {
 	Workers int
 	// Gather is how long a workload waits for further bindings before it is changed.
 	Gather time.Duration
+	// Features are the optional abilities that are switched on. Each needs its own roles.
+	Features feature.Set
 	// WarnOnly lets bindings pass whose author may not get the service or update the workload, with a warning.
 	WarnOnly bool
 	// AllowedSecretTypes are types of Secrets with credentials of the platform that may be bound all the same.
@@ -116,7 +120,7 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 
 func newManager(config *rest.Config, options Options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := bindingv1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(bindingv1.AddToScheme(scheme), draftv1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("registering the API: %w", err)
 	}
 	mgr, err := ctrl.NewManager(config, manager.Options{
@@ -171,6 +175,7 @@ func assemble(mgr manager.Manager, options Options) (*parts, error) {
 		Access:    clients.AuthorizationV1().SelfSubjectAccessReviews(),
 
 		AllowedSecretTypes: options.AllowedSecretTypes,
+		Features:           options.Features,
 	}, mgr.GetCache())
 	if err := mgr.Add(hub); err != nil {
 		return nil, fmt.Errorf("adding the hub: %w", err)

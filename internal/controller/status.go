@@ -12,6 +12,7 @@ import (
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/service"
+	"github.com/bowline-dev/bowline/projection"
 )
 
 // Most that one condition's message tells of; further workloads are counted.
@@ -24,8 +25,8 @@ const (
 type observation struct {
 	// binding is what the rest was seen of.
 	binding *binding.Binding
-	// secret is the name of the binding Secret where it is known.
-	secret string
+	// projection is the binding as it is projected; its Secret is empty while that is not known.
+	projection projection.Binding
 	// service is why the service is not available; nil when it is.
 	service *Problem
 	// kind is why no workload can be looked at; nil when they can.
@@ -63,7 +64,7 @@ func (o observation) serviceAvailable() verdict {
 	case o.service != nil:
 		return no(o.service)
 	}
-	text := fmt.Sprintf("Secret %q", o.secret)
+	text := fmt.Sprintf("Secret %q", o.projection.Secret)
 	if ref := o.binding.Service; ref.GroupVersionKind != binding.SecretKind {
 		text += fmt.Sprintf(" of %s %q", ref.Kind, ref.Name)
 	}
@@ -109,10 +110,10 @@ func (o observation) lacking() (problems, missing []sighting) {
 func (o observation) noWorkload() verdict {
 	kind := o.binding.Workload.Kind
 	if o.binding.Workload.Selector != nil {
-		return yes(ReasonNoneSelected, fmt.Sprintf("no %s in this namespace matches spec.workload.selector", kind))
+		return yes(ReasonNoneSelected, fmt.Sprintf("no %s in this namespace matches %s.selector", kind, o.binding.Key.API.WorkloadField()))
 	}
 	return no(&Problem{Reason: ReasonWorkloadNotFound, Message: fmt.Sprintf(
-		"%s %q does not exist in this namespace; create it, or correct spec.workload", kind, o.binding.Workload.Name)})
+		"%s %q does not exist in this namespace; create it, or correct %s", kind, o.binding.Workload.Name, o.binding.Key.API.WorkloadField())})
 }
 
 // ready sums up.
@@ -169,8 +170,8 @@ func (o observation) status(now time.Time) (next bindingv1.ServiceBindingStatus,
 	before := o.binding.Status
 	next = *before.DeepCopy()
 	next.ObservedGeneration = o.binding.Generation
-	if o.secret != "" && o.service == nil {
-		next.Binding = &bindingv1.ServiceBindingSecretReference{Name: o.secret}
+	if o.projection.Secret != "" && o.service == nil {
+		next.Binding = &bindingv1.ServiceBindingSecretReference{Name: o.projection.Secret}
 	}
 	for _, c := range []struct {
 		name    string

@@ -33,8 +33,8 @@ func seen(change func(*observation)) observation {
 			},
 			Projection: projection.Binding{UID: "u1", Name: "orders-db"},
 		},
-		secret:    "db-a",
-		workloads: []sighting{{name: "orders", projected: true}},
+		projection: projection.Binding{UID: "u1", Name: "orders-db", Secret: "db-a"},
+		workloads:  []sighting{{name: "orders", projected: true}},
 	}
 	if change != nil {
 		change(&o)
@@ -204,7 +204,7 @@ func TestStatusNamesTheSecret(t *testing.T) {
 			before: &bindingv1.ServiceBindingSecretReference{Name: "old"},
 			want:   &bindingv1.ServiceBindingSecretReference{Name: "db-a"},
 		},
-		{reason: "none before the service is there", change: func(o *observation) { missingService(o); o.secret = "" }},
+		{reason: "none before the service is there", change: func(o *observation) { missingService(o); o.projection.Secret = "" }},
 		{reason: "none while the Secret is missing", change: missingService},
 		{
 			reason: "the one projected while the service is away", change: missingService,
@@ -233,7 +233,7 @@ func TestStatusKeepsTimesAndWhatOthersWrote(t *testing.T) {
 	first, _ := o.status(time.Unix(1, 0))
 	before := first.DeepCopy()
 
-	o = seen(func(o *observation) { o.secret = "db-b" })
+	o = seen(func(o *observation) { o.projection.Secret = "db-b" })
 	o.binding.Status, o.binding.Generation = first, 3
 	second, changed := o.status(time.Unix(9, 0))
 	if !changed {

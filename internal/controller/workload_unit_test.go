@@ -235,8 +235,10 @@ func (m memory) BindingsOf(watch.WorkloadKey, map[string]string) []*binding.Bind
 
 func (m memory) BindingByUID(string) *binding.Binding { return nil }
 
-func (m memory) Secret(b *binding.Binding) (string, error) {
-	return m.secrets[b.Projection.UID], m.errs[b.Projection.UID]
+func (m memory) Resolve(b *binding.Binding) (projection.Binding, error) {
+	p := b.Projection
+	p.Secret = m.secrets[p.UID]
+	return p, m.errs[p.UID]
 }
 
 func (m memory) WorkloadKind(b *binding.Binding) error { return m.kinds[b.Projection.UID] }
@@ -299,7 +301,7 @@ func TestProblemsOfKinds(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			for i, got := range []*Problem{serviceProblem(test.err), workloadProblem(test.err)} {
+			for i, got := range []*Problem{serviceProblem(test.err), workloadProblem(test.err, "spec.workload")} {
 				want := []string{test.service, test.workload}[i]
 				if want == "" && got != nil || want != "" && (got == nil || got.Reason != want || got.Message == "") {
 					t.Errorf("problem = %+v, want %q", got, want)

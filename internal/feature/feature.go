@@ -2,11 +2,7 @@
 // only names: what a feature does is decided where it is done.
 package feature
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Feature is one optional ability.
 type Feature string
@@ -63,6 +59,15 @@ func (s Set) List() []Feature {
 	return list
 }
 
+// Arguments are the flags that switch the features on in a controller.
+func (s Set) Arguments() []string {
+	var arguments []string
+	for _, f := range s.List() {
+		arguments = append(arguments, "--"+string(f))
+	}
+	return arguments
+}
+
 // Help says in one line what a feature does.
 func (f Feature) Help() string {
 	switch f {
@@ -78,35 +83,4 @@ func (f Feature) Help() string {
 		return "let the annotation bowline.dev/env project every entry as an environment variable"
 	}
 	return ""
-}
-
-// UnknownError says that there is no feature of a name.
-type UnknownError struct {
-	// Name is what was asked for.
-	Name string
-}
-
-// Error lists the names there are.
-func (e *UnknownError) Error() string {
-	names := make([]string, 0, len(All()))
-	for _, f := range All() {
-		names = append(names, string(f))
-	}
-	return fmt.Sprintf("there is no feature %q; there are: %s, or all", e.Name, strings.Join(names, ", "))
-}
-
-// Parse reads names of features; "all" stands for each. The error is an *UnknownError.
-func Parse(names ...string) (Set, error) {
-	var chosen []Feature
-	for _, name := range names {
-		switch {
-		case name == "all":
-			chosen = append(chosen, All()...)
-		case slices.Contains(All(), Feature(name)):
-			chosen = append(chosen, Feature(name))
-		default:
-			return Set{}, &UnknownError{Name: name}
-		}
-	}
-	return Of(chosen...), nil
 }

@@ -107,26 +107,32 @@ func (o Options) leavesOut(object *unstructured.Unstructured) bool {
 func adapt(object *unstructured.Unstructured, opts Options) error {
 	switch {
 	case object.GetKind() == "Deployment":
-		return setImage(object, opts.Image)
+		return setContainers(object, opts)
 	case isWebhookConfiguration(object) && opts.External:
 		unstructured.RemoveNestedField(object.Object, "webhooks")
 	}
 	return nil
 }
 
-func setImage(deployment *unstructured.Unstructured, image string) error {
+// setContainers writes the image and the features' flags into the controller's Deployment.
+func setContainers(deployment *unstructured.Unstructured, opts Options) error {
 	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if err != nil {
 		return fmt.Errorf("reading its containers: %w", err)
 	}
 	for _, container := range containers {
 		if fields, ok := container.(map[string]any); ok {
-			fields["image"] = image
+			fields["image"] = opts.Image
+			arguments, _ := fields["args"].([]any)
+			for _, argument := range opts.Features.Arguments() {
+				arguments = append(arguments, argument)
+			}
+			fields["args"] = arguments
 		}
 	}
 	err = unstructured.SetNestedSlice(deployment.Object, containers, "spec", "template", "spec", "containers")
 	if err != nil {
-		return fmt.Errorf("setting its image: %w", err)
+		return fmt.Errorf("setting its image and arguments: %w", err)
 	}
 	return nil
 }

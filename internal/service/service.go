@@ -26,6 +26,8 @@ const (
 	ReasonKindUnknown = "ServiceKindUnknown"
 	// ReasonForbidden is the reason when Bowline may not watch that kind.
 	ReasonForbidden = "ServiceForbidden"
+	// ReasonFeatureOff is the reason when the binding asks for a feature that is switched off.
+	ReasonFeatureOff = "FeatureSwitchedOff"
 	// ReasonClusterScoped is the reason when the kind has no namespace.
 	ReasonClusterScoped = "ServiceClusterScoped"
 )

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/service"
 	"github.com/bowline-dev/bowline/projection"
 )
@@ -163,11 +164,9 @@ func (h *Hub) Bearing(b *binding.Binding) (found []Workload, forbidden []*KindEr
 	return found, forbidden, nil
 }
 
-// Secret returns the name of the Secret that a binding projects. The error is ErrStarting, a *KindError about the
+// secret returns the name of the binding Secret of a binding's service. The error is ErrStarting, a *KindError about the
 // service's kind, or a *service.Unavailable.
-func (h *Hub) Secret(b *binding.Binding) (string, error) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
+func (h *Hub) secret(b *binding.Binding) (string, error) {
 	seen, presence, err := h.presence(b.Key.Namespace)
 	if err != nil {
 		return "", err
@@ -182,6 +181,11 @@ func (h *Hub) Secret(b *binding.Binding) (string, error) {
 	object, err := h.service(b)
 	if err != nil {
 		return "", err
+	}
+	if h.clients.Features.Has(feature.SecretGeneration) && object != nil && !isProvisioned(object) {
+		if secret, ok, err := h.madeFor(b); ok || err != nil {
+			return secret, err
+		}
 	}
 	return service.Resolve(b.Service, object, presence) //nolint:wrapcheck // as above
 }
@@ -282,8 +286,10 @@ func (h *Hub) secretName(b *binding.Binding) string {
 	if err != nil || object == nil {
 		return ""
 	}
-	name, _, _ := unstructured.NestedString(object, "status", "binding", "name")
-	return name
+	if name := provisionedSecret(object); name != "" {
+		return name
+	}
+	return h.made[serviceKey(b)].Secret
 }
 
 func (h *Hub) matching(b *binding.Binding) ([]Workload, error) {

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // Clients are the ways in which the hub reads from the API server.
@@ -29,6 +31,8 @@ type Clients struct {
 	Access authorizationclient.SelfSubjectAccessReviewInterface
 	// AllowedSecretTypes are those of service.PlatformSecretTypes whose Secrets are looked at all the same.
 	AllowedSecretTypes []string
+	// Features say which APIs are read and what Bowline makes itself.
+	Features feature.Set
 }
 
 // Sink is told what a change concerns. Its methods must not block.
@@ -42,6 +46,14 @@ type Sink interface {
 	KindsChanged()
 }
 
+// Makers are told what concerns the Secrets that Bowline makes itself. Their methods must not block.
+type Makers interface {
+	// ServiceConcerned is called when a service came to be bound, ceased to be, or may be described in another way.
+	ServiceConcerned(key ServiceKey)
+	// BindingConcerned is called when what a binding composes, or what it composes that of, may have changed.
+	BindingConcerned(key binding.Key)
+}
+
 // Hub keeps what bindings have to do with in memory.
 type Hub struct {
 	log     logr.Logger
@@ -52,6 +64,9 @@ type Hub struct {
 
 	mu       sync.RWMutex
 	sink     Sink
+	makers   Makers
+	made     map[ServiceKey]Made
+	prepared map[binding.Key]Prepared
 	ctx      context.Context // the feeds live as long as the hub, not as long as the event that starts one
 	index    *index
 	mappings *mappings
@@ -66,6 +81,8 @@ func New(log logr.Logger, clients Clients, source cacheSource) *Hub {
 		log: log, clients: clients, source: source,
 		indexed:  make(chan struct{}),
 		index:    newIndex(),
+		made:     map[ServiceKey]Made{},
+		prepared: map[binding.Key]Prepared{},
 		mappings: newMappings(),
 		feeds:    map[schema.GroupVersionKind]*feed{},
 	}
@@ -137,6 +154,8 @@ func (h *Hub) putBinding(b *binding.Binding) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.index.put(b)
+	h.tellMakers(old)
+	h.tellMakers(b)
 	if old != nil && sameOrders(old, b) {
 		h.index.setSecret(b.Key, h.secretName(b))
 		if h.sink != nil {
@@ -155,7 +174,7 @@ func (h *Hub) putBinding(b *binding.Binding) {
 // sameOrders says whether two states of a binding ask for the same.
 func sameOrders(a, b *binding.Binding) bool {
 	return a.Generation == b.Generation && a.Projection.UID == b.Projection.UID && a.Deleting.Equal(b.Deleting) &&
-		slices.Equal(a.FormerKinds, b.FormerKinds)
+		slices.Equal(a.FormerKinds, b.FormerKinds) && maps.Equal(a.Options, b.Options)
 }
 
 // dropBinding forgets a binding.
@@ -166,7 +185,9 @@ func (h *Hub) dropBinding(key binding.Key) {
 	if old == nil {
 		return
 	}
+	delete(h.prepared, key)
 	h.tell(old, true)
+	h.tellMakers(old)
 	h.adjustFeeds()
 }
 
@@ -214,6 +235,7 @@ func (h *Hub) feedChanged(f *feed) {
 	for _, b := range h.index.bindings {
 		if b.Service.GroupVersionKind == f.kind || f.kind == binding.SecretKind || namesKind(b, f.kind) {
 			h.tell(b, false)
+			h.tellMakers(b)
 		}
 	}
 	if h.sink != nil {

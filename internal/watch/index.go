@@ -20,8 +20,8 @@ type WorkloadKey struct {
 	types.NamespacedName
 }
 
-// objectKey names an object as a service, as WorkloadKey does as a workload.
-type objectKey = WorkloadKey
+// ServiceKey names a service, as WorkloadKey does a workload.
+type ServiceKey = WorkloadKey
 
 type bindingSet map[binding.Key]struct{}
 
@@ -38,7 +38,7 @@ type index struct {
 	byUID     map[string]binding.Key
 	named     map[WorkloadKey]bindingSet
 	selected  map[scope]bindingSet
-	services  map[objectKey]bindingSet
+	services  map[ServiceKey]bindingSet
 	secrets   map[types.NamespacedName]bindingSet
 	secretOf  map[binding.Key]string
 	workloads map[schema.GroupVersionKind]int
@@ -51,7 +51,7 @@ func newIndex() *index {
 		byUID:     map[string]binding.Key{},
 		named:     map[WorkloadKey]bindingSet{},
 		selected:  map[scope]bindingSet{},
-		services:  map[objectKey]bindingSet{},
+		services:  map[ServiceKey]bindingSet{},
 		secrets:   map[types.NamespacedName]bindingSet{},
 		secretOf:  map[binding.Key]string{},
 		workloads: map[schema.GroupVersionKind]int{},
@@ -175,8 +175,8 @@ func namedWorkload(b *binding.Binding) WorkloadKey {
 	}
 }
 
-func serviceKey(b *binding.Binding) objectKey {
-	return objectKey{
+func serviceKey(b *binding.Binding) ServiceKey {
+	return ServiceKey{
 		Kind:           b.Service.GroupKind(),
 		NamespacedName: types.NamespacedName{Namespace: b.Key.Namespace, Name: b.Service.Name},
 	}

@@ -312,8 +312,8 @@ func agree(t *rapid.T, x *index, n naive) {
 
 func agreeOnServices(t *rapid.T, x *index, n naive, at types.NamespacedName) {
 	for _, kind := range []schema.GroupKind{databaseKind.GroupKind(), runnerKind.GroupKind(), binding.SecretKind.GroupKind()} {
-		want := n.where(func(b *binding.Binding) bool { return serviceKey(b) == objectKey{kind, at} })
-		if got := x.services[objectKey{kind, at}].sorted(); !slices.Equal(want, got) {
+		want := n.where(func(b *binding.Binding) bool { return serviceKey(b) == ServiceKey{kind, at} })
+		if got := x.services[ServiceKey{kind, at}].sorted(); !slices.Equal(want, got) {
 			t.Fatalf("bindings of service %s %s: %v, want %v", kind, at, got, want)
 		}
 	}

@@ -19,8 +19,10 @@ import (
 	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/service"
 	"github.com/bowline-dev/bowline/projection"
 )
@@ -119,13 +121,17 @@ func (h *Hub) trim(kind schema.GroupVersionKind, resource schema.GroupVersionRes
 
 // subscribe follows bindings, mappings and definitions of custom resources, and returns once all that exist are known.
 func (h *Hub) subscribe(ctx context.Context) error {
-	subscriptions := []struct {
+	type subscription struct {
 		object  client.Object
 		handler cache.ResourceEventHandler
-	}{
+	}
+	subscriptions := []subscription{
 		{&bindingv1.ClusterWorkloadResourceMapping{}, h.mappingHandler()},
-		{&bindingv1.ServiceBinding{}, h.bindingHandler()},
+		{&bindingv1.ServiceBinding{}, h.bindingHandler(binding.Specification)},
 		{definition(), h.definitionHandler()},
+	}
+	if h.clients.Features.Has(feature.DraftAPI) {
+		subscriptions = append(subscriptions, subscription{&draftv1alpha1.ServiceBinding{}, h.bindingHandler(binding.Draft)})
 	}
 	for _, s := range subscriptions {
 		informer, err := h.source.GetInformer(ctx, s.object)
@@ -145,26 +151,26 @@ func (h *Hub) subscribe(ctx context.Context) error {
 
 func definition() *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{
-		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
-	})
+	object.SetGroupVersionKind(DefinitionKind)
 	return object
 }
 
-func (h *Hub) bindingHandler() cache.ResourceEventHandler {
+// bindingHandler takes in the bindings of one API.
+func (h *Hub) bindingHandler(api binding.API) cache.ResourceEventHandler {
 	put := func(object any) {
-		sb, ok := object.(*bindingv1.ServiceBinding)
-		if !ok {
-			return
+		switch sb := object.(type) {
+		case *bindingv1.ServiceBinding:
+			h.putBinding(binding.FromV1(sb))
+		case *draftv1alpha1.ServiceBinding:
+			h.putBinding(binding.FromDraft(sb))
 		}
-		h.putBinding(binding.FromV1(sb))
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    put,
 		UpdateFunc: func(_, object any) { put(object) },
 		DeleteFunc: func(object any) {
 			if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
-				h.dropBinding(binding.KeyOf(binding.Specification, key.Namespace, key.Name))
+				h.dropBinding(binding.KeyOf(api, key.Namespace, key.Name))
 			}
 		},
 	}
@@ -200,6 +206,11 @@ func (h *Hub) definitionHandler() cache.ResourceEventHandler {
 		for kind, f := range h.feeds {
 			if kind.Group == group {
 				then(f)
+			}
+		}
+		for key := range h.index.services {
+			if key.Kind.Group == group && h.makers != nil {
+				h.makers.ServiceConcerned(key) // the definition may bear a description
 			}
 		}
 	}
@@ -283,12 +294,13 @@ func (h *Hub) concerned(key WorkloadKey, states ...Workload) bindingSet {
 }
 
 // serviceChanged notes the Secret that a service names now and reports the bindings of that service.
-func (h *Hub) serviceChanged(key objectKey) {
+func (h *Hub) serviceChanged(key ServiceKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, name := range slices.Collect(maps.Keys(h.index.services[key])) {
 		b := h.index.bindings[name]
 		h.index.setSecret(name, h.secretName(b))
 		h.tell(b, false)
+		h.tellMakers(b)
 	}
 }
