@@ -9,7 +9,10 @@ import (
 // Find gives the places of the tree that the path leads to, each once, in document order (objects in the order of
 // their keys). A missing or null parent leads nowhere. The error is a *TypeError or a *LimitError.
 func (p *Path) Find(root any) ([]Match, error) {
-	e := &evaluation{expression: p.text}
+	return p.find(&evaluation{expression: p.text}, root)
+}
+
+func (p *Path) find(e *evaluation, root any) ([]Match, error) {
 	c := collector{e: e, repeats: mayRepeat(p.steps)}
 	err := e.walk(node{value: root, definite: true}, route{steps: p.steps, end: &c})
 	if err != nil {
