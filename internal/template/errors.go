@@ -1,6 +1,10 @@
 package template
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Position is a place in the text of a template.
 type Position struct {
@@ -13,6 +17,18 @@ type Position struct {
 // String is the position for people.
 func (p Position) String() string {
 	return fmt.Sprintf("line %d, column %d", p.Line, p.Column)
+}
+
+// After is the position once that text is passed.
+func (p Position) After(text string) Position {
+	p.Offset += len(text)
+	if newline := strings.LastIndexByte(text, '\n'); newline >= 0 {
+		p.Line += strings.Count(text, "\n")
+		p.Column = 1
+		text = text[newline+1:]
+	}
+	p.Column += utf8.RuneCountInString(text)
+	return p
 }
 
 // SyntaxError says why a text is no template, and where. It quotes nothing of the text.

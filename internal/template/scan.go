@@ -1,9 +1,6 @@
 package template
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // scanner goes through a text once.
 type scanner struct {
@@ -141,13 +138,6 @@ func trimmed(text string, from, to int) (int, int) {
 
 // position tells line and column of a place, which must not lie before one that was asked for already.
 func (s *scanner) position(offset int) Position {
-	passed := s.text[s.mark.Offset:offset]
-	s.mark.Offset = offset
-	if newline := strings.LastIndexByte(passed, '\n'); newline >= 0 {
-		s.mark.Line += strings.Count(passed, "\n")
-		s.mark.Column = 1
-		passed = passed[newline+1:]
-	}
-	s.mark.Column += utf8.RuneCountInString(passed)
+	s.mark = s.mark.After(s.text[s.mark.Offset:offset])
 	return s.mark
 }
