@@ -10,13 +10,13 @@ import (
 
 // Permission is one thing that a person must be allowed to do in a namespace.
 type Permission struct {
-	// Field of the binding that makes it necessary.
+	// Field that makes it necessary.
 	Field string
-	// Verb is get for a service and update for workloads.
+	// Verb is VerbRead for a service and VerbWrite for workloads.
 	Verb string
 	// Resource is what the verb is about.
 	Resource schema.GroupVersionResource
-	// Namespace is that of the binding.
+	// Namespace is where the object is.
 	Namespace string
 	// Name of the object; empty for all objects of the resource, which is what a selector may come to match.
 	Name string

@@ -8,16 +8,9 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
-)
-
-// Verbs that a person needs.
-const (
-	verbService  = "get"
-	verbWorkload = "update"
 )
 
 // Reviews asks the API server what a person may do.
@@ -58,22 +51,30 @@ type Findings struct {
 
 // Review finds out what stands against a request. An error means that this could not be found out.
 func (r *Reviewer) Review(ctx context.Context, request Request) (Findings, error) {
+	return r.May(ctx, request.User, request.Namespace, References(request.Spec))
+}
+
+// May finds out what stands against a user's following references in a namespace. An error means that this could not be
+// found out.
+func (r *Reviewer) May(
+	ctx context.Context, user authenticationv1.UserInfo, namespace string, references []Reference,
+) (Findings, error) {
 	var findings Findings
-	for _, reference := range references(request.Spec) {
-		resource, clusterScoped, err := r.kinds.locate(reference.kind)
+	for _, reference := range references {
+		resource, clusterScoped, err := r.kinds.locate(reference.Kind)
 		if err != nil {
-			return Findings{}, fmt.Errorf("reviewing %s: %w", reference.at, err)
+			return Findings{}, fmt.Errorf("reviewing %s: %w", reference.Field, err)
 		}
 		if clusterScoped {
 			findings.Unfit = append(findings.Unfit, unfit(reference))
 			continue
 		}
 		p := Permission{
-			Field: reference.at.String(), Verb: reference.verb, Resource: resource, Namespace: request.Namespace, Name: reference.name,
+			Field: reference.Field.String(), Verb: reference.Verb, Resource: resource, Namespace: namespace, Name: reference.Name,
 		}
-		allowed, err := r.allowed(ctx, request.User, p)
+		allowed, err := r.allowed(ctx, user, p)
 		if err != nil {
-			return Findings{}, fmt.Errorf("reviewing %s: asking whether user %q may %s: %w", reference.at, request.User.Username, p, err)
+			return Findings{}, fmt.Errorf("reviewing %s: asking whether user %q may %s: %w", reference.Field, user.Username, p, err)
 		}
 		if !allowed {
 			findings.Lacking = append(findings.Lacking, p)
@@ -96,41 +97,4 @@ func (r *Reviewer) allowed(ctx context.Context, user authenticationv1.UserInfo, 
 		return false, err //nolint:wrapcheck // wrapped by the caller, who knows what was asked
 	}
 	return answer.Status.Allowed && !answer.Status.Denied, nil
-}
-
-// reference is one thing that a binding refers to, with what that takes.
-type reference struct {
-	at   *field.Path
-	kind schema.GroupVersionKind
-	name string
-	verb string
-}
-
-// references returns what a binding refers to. A reference that is of no kind is left out: nothing can follow it until the
-// spec is changed, and then it is asked about.
-func references(spec *bindingv1.ServiceBindingSpec) []reference {
-	at := field.NewPath("spec")
-	both := []reference{
-		{
-			at: at.Child("service"), name: spec.Service.Name, verb: verbService,
-			kind: schema.FromAPIVersionAndKind(spec.Service.APIVersion, spec.Service.Kind),
-		},
-		{
-			at: at.Child("workload"), name: spec.Workload.Name, verb: verbWorkload,
-			kind: schema.FromAPIVersionAndKind(spec.Workload.APIVersion, spec.Workload.Kind),
-		},
-	}
-	var found []reference
-	for _, r := range both {
-		if r.kind.Version != "" && r.kind.Kind != "" {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
-func unfit(r reference) *field.Error {
-	return field.Forbidden(r.at.Child("kind"), fmt.Sprintf(
-		"%s of %s is cluster-scoped and can be neither service nor workload; refer to a namespaced kind",
-		r.kind.Kind, r.kind.GroupVersion()))
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/authority"
 )
@@ -195,6 +196,53 @@ func TestReview(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.unfit, unfit); diff != "" {
 				t.Errorf("unfit (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReferences: what each kind of object has followed for its author.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	draft := &draftv1alpha1.ServiceBindingSpec{
+		Service:     draftv1alpha1.ObjectReference{APIVersion: "v1", Kind: "Secret", Name: "db"},
+		Application: draftv1alpha1.ApplicationReference{APIVersion: "apps/v1", Kind: "Deployment", Selector: &metav1.LabelSelector{}},
+	}
+	synthetic := &draftv1alpha1.SyntheticProvisionedServiceSpec{Services: []draftv1alpha1.SourceReference{
+		{APIVersion: "v1", Kind: "Secret", Name: "db"}, {Kind: "Goose", Name: "of-no-version"}, {APIVersion: "v1", Kind: "Node", Name: "n"},
+	}}
+	tests := []struct {
+		reason     string
+		references []authority.Reference
+		want       []string
+	}{
+		{
+			reason: "a draft's binding", references: authority.DraftReferences(draft),
+			want: []string{"spec.service", `get secrets "db" in namespace "shop"`, "spec.application", `update deployments.apps in namespace "shop"`},
+		},
+		{
+			reason: "a synthetic service", references: authority.SyntheticReferences(synthetic),
+			want: []string{"spec.services[0]", `get secrets "db" in namespace "shop"`, "spec.services[2].kind"},
+		},
+		{reason: "nothing takes nothing"},
+	}
+	for _, test := range tests {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			findings, err := authority.New(&reviews{answer: allow(false)}, usual(), time.Now).
+				May(t.Context(), dev(), "shop", test.references)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range findings.Lacking {
+				got = append(got, p.Field, p.String())
+			}
+			for _, f := range findings.Unfit {
+				got = append(got, f.Field)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("May() (-want +got):\n%s", diff)
 			}
 		})
 	}
