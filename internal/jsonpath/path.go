@@ -81,6 +81,15 @@ func (p *Path) FirstField() (string, bool) {
 	return string(first), ok
 }
 
+// LastField is the field that the path ends in, if it ends in one.
+func (p *Path) LastField() (string, bool) {
+	if len(p.steps) == 0 {
+		return "", false
+	}
+	last, ok := p.steps[len(p.steps)-1].(fieldStep)
+	return string(last), ok
+}
+
 func fieldNames(steps []step) ([]string, bool) {
 	names := make([]string, 0, len(steps))
 	for _, s := range steps {
