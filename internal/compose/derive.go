@@ -105,6 +105,8 @@ type deriver struct {
 	chain   []int // the open mappings, in the order in which they need each other
 	left    int   // how many bytes may still be made
 	full    bool
+	// available are the names to choose from, for people; made when needed.
+	available string
 }
 
 // resolve makes the value of a mapping and says whether there is one.
@@ -157,7 +159,7 @@ func (d *deriver) forMapping(m compiled, token template.Token) ([]byte, bool) {
 	i, ok := d.byName[token.Name]
 	switch {
 	case !ok:
-		d.unknown(m, token, d.available())
+		d.unknown(m, token)
 		return nil, false
 	case d.states[i] == open:
 		d.within(placeOf(m.at, token), "the Secret has no entry of this name, and the mapping of this name needs itself: "+d.circle(i),
@@ -181,13 +183,15 @@ func (d *deriver) circle(again int) string {
 	return strings.Join(append(text, d.mappings[again].name), " -> ")
 }
 
-func (d *deriver) unknown(one compiled, token template.Token, available []string) {
-	d.within(placeOf(one.at, token), fmt.Sprintf("there is no entry %q", brief(token.Name)),
-		"entries to name are: "+names(available))
+func (d *deriver) unknown(one compiled, token template.Token) {
+	if d.available == "" {
+		d.available = names(d.nameable())
+	}
+	d.within(placeOf(one.at, token), fmt.Sprintf("there is no entry %q", brief(token.Name)), "entries to name are: "+d.available)
 }
 
-// available are the names that a token may be.
-func (d *deriver) available() []string {
+// nameable are the names that a token may be.
+func (d *deriver) nameable() []string {
 	all := slices.Collect(maps.Keys(d.entries))
 	for name := range d.byName {
 		if _, ok := d.entries[name]; !ok && name != "" {
@@ -231,7 +235,7 @@ func (d *deriver) forVariable(variable compiled, token template.Token, data map[
 	}
 	value, ok := data[token.Name]
 	if !ok {
-		d.unknown(variable, token, d.available())
+		d.unknown(variable, token)
 	}
 	return value, ok
 }

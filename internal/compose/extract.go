@@ -74,7 +74,10 @@ func (e *extractor) overflow(r recipe) {
 func (e *extractor) unavailable(r recipe, t target, err error) {
 	hint := "look at the resource with kubectl get -o yaml, and correct the path"
 	if v := e.views[t.source]; v.entries != nil {
-		hint = "its entries are: " + names(slices.Collect(maps.Keys(v.entries)))
+		if v.available == "" {
+			v.available = names(slices.Collect(maps.Keys(v.entries)))
+		}
+		hint = "its entries are: " + v.available
 	}
 	if advice, ok := errors.AsType[*adviceError](err); ok {
 		hint = advice.hint
@@ -113,6 +116,8 @@ type view struct {
 	// entries are the decoded data of a Secret or ConfigMap, nil for anything else.
 	entries map[string]any
 	err     error
+	// available are the names of the entries, for people; made when needed.
+	available string
 }
 
 // viewOf gives the view of a source, which it does not change.

@@ -78,8 +78,8 @@ func (fs Faults) err() error {
 	return fs
 }
 
-// list is the faults in the form of admission.
-func (fs Faults) list() field.ErrorList {
+// List is the faults in the form of admission.
+func (fs Faults) List() field.ErrorList {
 	var errs field.ErrorList
 	for _, f := range fs {
 		errs = append(errs, &field.Error{Type: f.kind, Field: f.Field, BadValue: f.got, Detail: f.detail("")})

@@ -65,7 +65,7 @@ func (m *Missing) Error() string {
 
 // CheckSynthetic tells what is wrong with a synthetic service whatever its sources may hold. The path is that of the spec.
 func CheckSynthetic(s Synthetic, at *field.Path) field.ErrorList {
-	return compileSynthetic(s, at).faults.list()
+	return compileSynthetic(s, at).faults.List()
 }
 
 // Synthesize makes the entries of a synthetic service's Secret. The error is Faults or a *Missing; what can be wrong with the

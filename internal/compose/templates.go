@@ -42,7 +42,7 @@ type Templates struct {
 // CheckTemplates tells what is wrong with a binding's templates whatever the Secret may hold. The path is that of the spec.
 func CheckTemplates(t Templates, at *field.Path) field.ErrorList {
 	faults, _ := compile(t, at)
-	return faults.list()
+	return faults.List()
 }
 
 // compiled is a template that was parsed, and where it was written.

@@ -1,0 +1,74 @@
+package compose_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/bowline-dev/bowline/internal/compose"
+)
+
+// hostileTexts are the values of one mapping each, made to take long.
+func hostileTexts() map[string]string {
+	return map[string]string{
+		"a MiB of text":      strings.Repeat("x", 1<<20),
+		"10,000 tokens":      strings.Repeat("((s.a))", 10_000),
+		"all tokens allowed": strings.Repeat("((s.a))", compose.MaxTokens),
+		"no source":          strings.Repeat("((nope.a))", compose.MaxTokens),
+		"long paths":         strings.Repeat("((s"+strings.Repeat("['a','b']", 6)+"))", compose.MaxTokens),
+		"all nodes":          strings.Repeat("((s..*))", compose.MaxTokens),
+		"large values":       strings.Repeat("((s.large))", compose.MaxTokens),
+		"large JSON":         strings.Repeat("((s.list))", compose.MaxTokens),
+	}
+}
+
+func BenchmarkSynthesize(b *testing.B) {
+	list := make([]any, 100_000)
+	for i := range list {
+		list[i] = map[string]any{"a": "<>\u2028", "b": int64(i)}
+	}
+	object := map[string]any{"a": "x", "large": strings.Repeat("x", 1<<19), "list": list}
+	for name, text := range hostileTexts() {
+		b.Run(name, func(b *testing.B) {
+			s := compose.Synthetic{Type: "x", Mappings: []compose.Mapping{{Name: "a", Value: text}}}
+			for i := range compose.MaxServices {
+				s.Sources = append(s.Sources, compose.Source{APIVersion: "e/v1", Kind: "K", Name: fmt.Sprint("s.", i), Object: object})
+			}
+			s.Sources[0].Name = "s"
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = compose.CheckSynthetic(s, field.NewPath("spec"))
+				_, err := compose.Synthesize(s)
+				_ = fmt.Sprint(err)
+			}
+		})
+	}
+}
+
+func BenchmarkDerive(b *testing.B) {
+	source := map[string][]byte{"x": make([]byte, 1<<19)}
+	for i := range 50_000 {
+		source[fmt.Sprint("key-", i)] = nil
+	}
+	all := compose.Templates{}
+	for i := range compose.MaxMappings {
+		all.Mappings = append(all.Mappings, compose.Mapping{Name: fmt.Sprint("m", i), Value: fmt.Sprintf("((m%d))((nope))", (i+1)%compose.MaxMappings)})
+		all.Env = append(all.Env, compose.Variable{Name: fmt.Sprint("M-", i), Value: "-((m1))"})
+	}
+	for name, t := range map[string]compose.Templates{
+		"10,000 tokens":      {Mappings: []compose.Mapping{{Name: "a", Value: strings.Repeat("((x))", 10_000)}}},
+		"all tokens allowed": {Mappings: []compose.Mapping{{Name: "a", Value: strings.Repeat("((y))", compose.MaxTokens)}}},
+		"one long circle":    all,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = compose.CheckTemplates(t, field.NewPath("spec"))
+				_, err := compose.Derive(source, t)
+				_ = fmt.Sprint(err)
+			}
+		})
+	}
+}
