@@ -78,6 +78,8 @@ type Options struct {
 	Gather time.Duration
 	// Features are the optional abilities that are switched on. Each needs its own roles.
 	Features feature.Set
+	// KnownOperators names the operators whose kinds are described by what Bowline knows of them; nil for all.
+	KnownOperators []string
 	// WarnOnly lets bindings pass whose author may not get the service or update the workload, with a warning.
 	WarnOnly bool
 	// AllowedSecretTypes are types of Secrets with credentials of the platform that may be bound all the same.
@@ -107,6 +109,9 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 		}
 	}
 	if err := parts.addReconcilers(mgr, options); err != nil {
+		return err
+	}
+	if err := parts.addMakers(mgr, options); err != nil {
 		return err
 	}
 	if err := parts.addProbes(mgr); err != nil {
@@ -147,6 +152,7 @@ func newManager(config *rest.Config, options Options) (manager.Manager, error) {
 type parts struct {
 	clients      *kubernetes.Clientset
 	dynamic      dynamic.Interface
+	reads        watch.Clients
 	hub          *watch.Hub
 	sink         *sink
 	registrar    *admission.Registrar
@@ -168,7 +174,7 @@ func assemble(mgr manager.Manager, options Options) (*parts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the client for metadata: %w", err)
 	}
-	hub := watch.New(options.Log.WithName("watch"), watch.Clients{
+	reads := watch.Clients{
 		Dynamic:   dynamicClient,
 		Metadata:  metadataClient,
 		Discovery: clients.Discovery(),
@@ -176,12 +182,13 @@ func assemble(mgr manager.Manager, options Options) (*parts, error) {
 
 		AllowedSecretTypes: options.AllowedSecretTypes,
 		Features:           options.Features,
-	}, mgr.GetCache())
+	}
+	hub := watch.New(options.Log.WithName("watch"), reads, mgr.GetCache())
 	if err := mgr.Add(hub); err != nil {
 		return nil, fmt.Errorf("adding the hub: %w", err)
 	}
 	return &parts{
-		clients: clients, dynamic: dynamicClient, hub: hub,
+		clients: clients, dynamic: dynamicClient, reads: reads, hub: hub,
 		sink: newSink(newGathering(options.Gather, time.Now)),
 	}, nil
 }

@@ -1,0 +1,351 @@
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/bowline-dev/bowline/internal/authority"
+	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/generate"
+	"github.com/bowline-dev/bowline/internal/service"
+	"github.com/bowline-dev/bowline/internal/watch"
+)
+
+// versionKind is the kind of the descriptions that operators installed by OLM bring.
+var versionKind = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion"}
+
+// Definitions tells of the definitions of custom resources.
+type Definitions interface {
+	// Annotations returns those of the definition of a name; none where there is no such definition.
+	Annotations(ctx context.Context, name string) (map[string]string, error)
+}
+
+// Known tells what is known of a kind without its author's help; nil for nothing.
+type Known func(kind schema.GroupVersionKind) *generate.Description
+
+// Generator makes a Secret for each service that is bound, names none itself, and is described by annotations or
+// descriptors.
+type Generator struct {
+	hub         *watch.Hub
+	objects     *watch.Objects[watch.ServiceKey]
+	keeper      *Keeper
+	definitions Definitions
+	known       Known
+	permits     *permits
+	platform    platform
+}
+
+// GeneratorConfig is what a generator works with.
+type GeneratorConfig struct {
+	Options
+
+	// Hub knows what is bound.
+	Hub *watch.Hub
+	// Objects MUST tell the generator of changes, by the service's key.
+	Objects *watch.Objects[watch.ServiceKey]
+	// Keeper writes the Secrets.
+	Keeper *Keeper
+	// Definitions tells of the definitions of the services' kinds.
+	Definitions Definitions
+	// Known tells of kinds that nothing in the cluster describes.
+	Known Known
+	// Authority says who may read what.
+	Authority Authority
+	// Clock tells the time.
+	Clock Clock
+}
+
+// NewGenerator returns a generator.
+func NewGenerator(c GeneratorConfig) *Generator {
+	return &Generator{
+		hub: c.Hub, objects: c.Objects, keeper: c.Keeper, definitions: c.Definitions, known: c.Known,
+		permits: newPermits(c.Authority, c.Clock), platform: platform{c.AllowedSecretTypes},
+	}
+}
+
+// KeepVersion takes out of a ClusterServiceVersion all but its descriptors.
+func KeepVersion(ref watch.ObjectRef, object *unstructured.Unstructured) {
+	if ref.GroupVersionKind != versionKind {
+		return
+	}
+	owned, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "customresourcedefinitions", "owned")
+	replaces, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "replaces")
+	phase, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "phase")
+	object.Object["spec"] = map[string]any{"customresourcedefinitions": map[string]any{"owned": owned}, "replaces": replaces}
+	object.Object["status"] = map[string]any{"phase": phase}
+	object.SetAnnotations(nil)
+}
+
+// Reconcile looks at one service.
+func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.Result, error) {
+	if !g.keeper.Synced() {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	bound := g.hub.BoundTo(key)
+	if len(bound) == 0 {
+		g.objects.Need(key)
+		g.hub.SetMade(key, nil)
+		return settled(g.keeper.Remove(ctx, generatedName(key), ForService))
+	}
+	if key.Kind == binding.SecretKind.GroupKind() {
+		return ctrl.Result{}, nil
+	}
+	made, err := g.generate(ctx, &subject{key: key, kind: bound[0].Service.GroupVersionKind, bound: bound})
+	if errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading) {
+		return ctrl.Result{}, nil // it comes back as a change
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	g.hub.SetMade(key, &made)
+	if made.Problem != nil || len(made.Refused) > 0 {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil // a permission may be granted, or a Secret that is not ours go
+	}
+	return ctrl.Result{}, nil
+}
+
+// subject is a service that is looked at.
+type subject struct {
+	key    watch.ServiceKey
+	kind   schema.GroupVersionKind
+	bound  []*binding.Binding
+	object *unstructured.Unstructured
+	recipe *generate.Recipe
+	needs  []generate.Need
+	refs   []watch.ObjectRef // what is needed in memory
+}
+
+// need adds what is needed in memory.
+func (s *subject) need(refs ...watch.ObjectRef) { s.refs = append(s.refs, refs...) }
+
+// generate makes the Secret of a service. The error is watch.ErrStarting, ErrNotLeading or passing.
+func (g *Generator) generate(ctx context.Context, s *subject) (watch.Made, error) {
+	defer func() { g.objects.Need(s.key, s.refs...) }()
+	if err := g.load(s); err != nil || s.object == nil {
+		return watch.Made{}, err // the hub says what stands in the way of the service itself
+	}
+	if name, _, _ := unstructured.NestedString(s.object.Object, "status", "binding", "name"); name != "" {
+		return watch.Made{}, nil
+	}
+	err := g.describe(ctx, s)
+	if description, is := errors.AsType[generate.Faults](err); is {
+		return g.failed(s, ReasonDescription, description.Error()), nil
+	}
+	if err != nil || s.recipe == nil {
+		return watch.Made{}, err
+	}
+	refused, err := g.authorize(ctx, s)
+	if err != nil {
+		return watch.Made{}, err
+	}
+	if len(refused) == len(s.bound) {
+		return watch.Made{Secret: g.before(s), Refused: refused}, nil
+	}
+	made, err := g.write(ctx, s)
+	made.Refused = refused
+	return made, err
+}
+
+// load gets the service. It is nil where there is none, or where the hub says what stands in the way.
+func (g *Generator) load(s *subject) error {
+	ref := objectRef(s.kind, s.key.Namespace, s.key.Name)
+	s.need(ref)
+	g.objects.Need(s.key, s.refs...)
+	object, err := g.objects.Get(ref)
+	if unreadable(err) != nil {
+		return nil
+	}
+	s.object = object
+	return err //nolint:wrapcheck // watch.ErrStarting
+}
+
+// describe finds the recipe of a service; nil where nothing describes it.
+func (g *Generator) describe(ctx context.Context, s *subject) error {
+	sources := generate.Sources{
+		Kind: s.kind, Name: s.key.Name, Resource: s.object.GetAnnotations(), Known: g.known(s.kind),
+	}
+	resource, ok := g.hub.Resource(s.kind)
+	if !ok {
+		return watch.ErrStarting
+	}
+	sources.Definition = resource.GroupResource().String()
+	var err error
+	if sources.CRD, err = g.definitions.Annotations(ctx, sources.Definition); err != nil {
+		return fmt.Errorf("reading the definition of %s: %w", s.kind.Kind, err)
+	}
+	if sources.Versions, err = g.versions(s); err != nil {
+		return err
+	}
+	s.recipe, err = generate.Describe(sources)
+	return err //nolint:wrapcheck // its faults say all
+}
+
+// versions returns the ClusterServiceVersions of the service's own namespace: those of another one are not heard, since
+// whoever may write there would decide what is made here.
+func (g *Generator) versions(s *subject) ([]map[string]any, error) {
+	ref := objectRef(versionKind, s.key.Namespace, "")
+	s.need(ref)
+	g.objects.Need(s.key, s.refs...)
+	found, err := g.objects.List(ref)
+	if unreadable(err) != nil {
+		return nil, nil // OLM is not there, or may not be asked
+	}
+	versions := make([]map[string]any, 0, len(found))
+	for _, version := range found {
+		versions = append(versions, version.Object)
+	}
+	return versions, err //nolint:wrapcheck // watch.ErrStarting
+}
+
+// authorize returns the bindings that may not have what the service points to, since those who asked for them may not read
+// it themselves.
+func (g *Generator) authorize(ctx context.Context, s *subject) (map[binding.Key]*service.Unavailable, error) {
+	needs, err := s.recipe.References(s.object.Object)
+	s.needs = needs
+	if err != nil {
+		return nil, nil //nolint:nilerr // nothing will be made; what is wrong is said then
+	}
+	refs := make([]authority.Reference, 0, len(needs))
+	for _, need := range needs {
+		kind := configMapKind
+		if need.Kind == binding.SecretKind.Kind {
+			kind = binding.SecretKind
+		}
+		refs = append(refs, authority.Reference{
+			Field: field.NewPath("spec", "service"), Kind: kind, Name: need.Name, Verb: authority.VerbRead,
+		})
+		s.need(objectRef(kind, s.key.Namespace, need.Name))
+	}
+	refused := map[binding.Key]*service.Unavailable{}
+	for _, b := range s.bound {
+		if len(refs) == 0 || !b.Deleting.IsZero() {
+			continue
+		}
+		err := g.permits.check(ctx, b.Requester, s.key.Namespace, refs)
+		if no, is := errors.AsType[*refusal](err); is {
+			refused[b.Key] = &service.Unavailable{Reason: ReasonRequester, Message: fmt.Sprintf(
+				"%s %q is described by what this binding may not use: %s; grant it, or bind another service",
+				s.kind.Kind, s.key.Name, no.message)}
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return refused, nil
+}
+
+// write makes the Secret.
+func (g *Generator) write(ctx context.Context, s *subject) (watch.Made, error) {
+	g.objects.Need(s.key, s.refs...)
+	contents := map[generate.Reference]map[string][]byte{}
+	for _, need := range s.needs {
+		entries, problem, err := g.read(s, need)
+		if err != nil {
+			return watch.Made{}, err
+		}
+		if problem != nil {
+			return g.failed(s, problem.Reason, problem.Message), nil
+		}
+		if entries != nil {
+			contents[need.Reference] = entries
+		}
+	}
+	made, err := s.recipe.Make(s.object.Object, func(ref generate.Reference) (map[string][]byte, bool) {
+		entries, ok := contents[ref]
+		return entries, ok
+	})
+	if err != nil {
+		return g.failed(s, reasonOf(err), err.Error()), nil
+	}
+	name := generatedName(s.key)
+	err = g.keeper.Ensure(ctx, Wanted{
+		NamespacedName: name, Purpose: ForService, Type: made.SecretType, Data: made.Data,
+		Owner: owner(s.kind.GroupVersion().String(), s.kind.Kind, s.key.Name, s.object.GetUID()),
+	})
+	if taken, is := errors.AsType[*TakenError](err); is {
+		return g.failed(s, ReasonNameTaken, taken.Error()), nil
+	}
+	if err != nil {
+		return watch.Made{}, err
+	}
+	return watch.Made{Secret: name.Name}, nil
+}
+
+// reasonOf tells what is missing from what is wrong.
+func reasonOf(err error) string {
+	faults, is := errors.AsType[generate.Faults](err)
+	if !is {
+		return ReasonDescription
+	}
+	missing := func(err error) bool {
+		_, is := errors.AsType[*generate.Missing](err)
+		return is
+	}
+	if !slices.ContainsFunc(faults, func(err error) bool { return !missing(err) }) {
+		return ReasonSourceMissing
+	}
+	return ReasonDescription
+}
+
+// read returns the entries of a Secret or ConfigMap; nil where it does not exist, or may not be read by anybody. The error
+// is watch.ErrStarting.
+func (g *Generator) read(s *subject, need generate.Need) (map[string][]byte, *service.Unavailable, error) {
+	kind := configMapKind
+	if need.Kind == binding.SecretKind.Kind {
+		kind = binding.SecretKind
+	}
+	object, err := g.objects.Get(objectRef(kind, s.key.Namespace, need.Name))
+	if problem := unreadable(err); problem != nil {
+		return nil, problem, nil
+	}
+	if err != nil || object == nil || g.platform.refuses(object) {
+		return nil, nil, err //nolint:wrapcheck // watch.ErrStarting
+	}
+	entries, err := entriesOf(object)
+	if err != nil {
+		return nil, &service.Unavailable{Reason: ReasonDescription, Message: err.Error()}, nil
+	}
+	return entries, nil, nil
+}
+
+// failed is what was made of a service for which nothing can be made now. What was made before stays.
+func (g *Generator) failed(s *subject, reason, message string) watch.Made {
+	made := watch.Made{Secret: g.before(s)}
+	if made.Secret != "" {
+		message += fmt.Sprintf("; Secret %q stays as it was made before", made.Secret)
+	}
+	made.Problem = &service.Unavailable{Reason: reason, Message: message}
+	return made
+}
+
+// before is the name of the Secret that was made before; empty for none.
+func (g *Generator) before(s *subject) string {
+	name := generatedName(s.key)
+	if g.keeper.Has(name, s.object.GetUID()) {
+		return name.Name
+	}
+	return ""
+}
+
+// generatedName is the name of the Secret that is made for a described service.
+func generatedName(key watch.ServiceKey) types.NamespacedName {
+	return types.NamespacedName{
+		Namespace: key.Namespace, Name: SecretName(key.Name, string(ForService), key.Kind.Group, key.Kind.Kind),
+	}
+}
+
+// ServiceOf is the key of the service that owns a Secret.
+func ServiceOf(namespace string, owner metav1.OwnerReference) watch.ServiceKey {
+	return watch.ServiceKey{
+		Kind:           schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind(),
+		NamespacedName: types.NamespacedName{Namespace: namespace, Name: owner.Name},
+	}
+}

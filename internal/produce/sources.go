@@ -1,0 +1,97 @@
+package produce
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/service"
+	"github.com/bowline-dev/bowline/internal/watch"
+)
+
+// configMapKind is the kind of ConfigMaps.
+var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+// platform says which Secrets are not read, since they carry credentials of the platform itself.
+type platform struct {
+	allowed []string
+}
+
+// refuses says so of a Secret.
+func (p platform) refuses(secret *unstructured.Unstructured) bool {
+	kind, _, _ := unstructured.NestedString(secret.Object, "type")
+	return secret.GroupVersionKind().GroupKind() == binding.SecretKind.GroupKind() &&
+		slices.Contains(service.PlatformSecretTypes(), kind) && !slices.Contains(p.allowed, kind)
+}
+
+// entriesOf returns the entries of a Secret or a ConfigMap.
+func entriesOf(object *unstructured.Unstructured) (map[string][]byte, error) {
+	entries := map[string][]byte{}
+	encoded := []string{"binaryData"}
+	if object.GetKind() == binding.SecretKind.Kind {
+		encoded = []string{"data"}
+	} else if texts, _, err := unstructured.NestedStringMap(object.Object, "data"); err == nil {
+		for key, text := range texts {
+			entries[key] = []byte(text)
+		}
+	}
+	for _, field := range encoded {
+		values, _, err := unstructured.NestedStringMap(object.Object, field)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s of %s %q: %w", field, object.GetKind(), object.GetName(), errNotEntries)
+		}
+		for key, value := range values {
+			if entries[key], err = base64.StdEncoding.DecodeString(value); err != nil {
+				return nil, fmt.Errorf("reading entry %q of %s %q: %w", key, object.GetKind(), object.GetName(), errNotEntries)
+			}
+		}
+	}
+	return entries, nil
+}
+
+var errNotEntries = errors.New("it is not of the form that the API server keeps")
+
+// objectRef names an object.
+func objectRef(kind schema.GroupVersionKind, namespace, name string) watch.ObjectRef {
+	return watch.ObjectRef{GroupVersionKind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+// unreadable turns a *watch.KindError about a source into what a condition says; nil for another error.
+func unreadable(err error) *service.Unavailable {
+	fault, is := errors.AsType[*watch.KindError](err)
+	if !is {
+		return nil
+	}
+	switch fault.Fault {
+	case watch.NotNamespaced:
+		return &service.Unavailable{Reason: ReasonSourceUnreadable, Message: fmt.Sprintf(
+			"%v and can be the source of nothing; refer to a namespaced kind", fault)}
+	case watch.NoSuchKind:
+		return &service.Unavailable{Reason: ReasonSourceMissing, Message: fmt.Sprintf(
+			"%v; correct the reference, or install its CustomResourceDefinition", fault)}
+	case watch.Forbidden:
+	}
+	return &service.Unavailable{Reason: ReasonSourceUnreadable, Message: fmt.Sprintf(
+		"%v; ask an administrator to apply this ClusterRole:\n%s", fault, grant(fault.Resource))}
+}
+
+// grant writes the ClusterRole that lets Bowline read a kind.
+func grant(resource schema.GroupVersionResource) string {
+	return fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: bowline-read-%s
+  labels:
+    servicebinding.io/controller: "true"
+rules:
+- apiGroups: [%q]
+  resources: [%q]
+  verbs: [get, list, watch]
+`, resource.Resource, resource.Group, resource.Resource)
+}
