@@ -124,12 +124,23 @@ type subject struct {
 	refs   []watch.ObjectRef // what is needed in memory
 }
 
-// need adds what is needed in memory.
-func (s *subject) need(refs ...watch.ObjectRef) { s.refs = append(s.refs, refs...) }
+// need has an object kept in memory for a service.
+func (g *Generator) need(s *subject, ref watch.ObjectRef) {
+	s.refs = append(s.refs, ref)
+	g.objects.Also(s.key, ref)
+}
 
-// generate makes the Secret of a service. The error is watch.ErrStarting, ErrNotLeading or passing.
+// generate makes the Secret of a service and lets go of what it needs no more. The error is watch.ErrStarting, ErrNotLeading
+// or passing.
 func (g *Generator) generate(ctx context.Context, s *subject) (watch.Made, error) {
-	defer func() { g.objects.Need(s.key, s.refs...) }()
+	made, err := g.attempt(ctx, s)
+	if err == nil {
+		g.objects.Need(s.key, s.refs...)
+	}
+	return made, err
+}
+
+func (g *Generator) attempt(ctx context.Context, s *subject) (watch.Made, error) {
 	if err := g.load(s); err != nil || s.object == nil {
 		return watch.Made{}, err // the hub says what stands in the way of the service itself
 	}
@@ -158,8 +169,7 @@ func (g *Generator) generate(ctx context.Context, s *subject) (watch.Made, error
 // load gets the service. It is nil where there is none, or where the hub says what stands in the way.
 func (g *Generator) load(s *subject) error {
 	ref := objectRef(s.kind, s.key.Namespace, s.key.Name)
-	s.need(ref)
-	g.objects.Need(s.key, s.refs...)
+	g.need(s, ref)
 	object, err := g.objects.Get(ref)
 	if unreadable(err) != nil {
 		return nil
@@ -193,8 +203,7 @@ func (g *Generator) describe(ctx context.Context, s *subject) error {
 // whoever may write there would decide what is made here.
 func (g *Generator) versions(s *subject) ([]map[string]any, error) {
 	ref := objectRef(versionKind, s.key.Namespace, "")
-	s.need(ref)
-	g.objects.Need(s.key, s.refs...)
+	g.need(s, ref)
 	found, err := g.objects.List(ref)
 	if unreadable(err) != nil {
 		return nil, nil // OLM is not there, or may not be asked
@@ -223,7 +232,7 @@ func (g *Generator) authorize(ctx context.Context, s *subject) (map[binding.Key]
 		refs = append(refs, authority.Reference{
 			Field: field.NewPath("spec", "service"), Kind: kind, Name: need.Name, Verb: authority.VerbRead,
 		})
-		s.need(objectRef(kind, s.key.Namespace, need.Name))
+		g.need(s, objectRef(kind, s.key.Namespace, need.Name))
 	}
 	refused := map[binding.Key]*service.Unavailable{}
 	for _, b := range s.bound {
@@ -244,7 +253,6 @@ func (g *Generator) authorize(ctx context.Context, s *subject) (map[binding.Key]
 
 // write makes the Secret.
 func (g *Generator) write(ctx context.Context, s *subject) (watch.Made, error) {
-	g.objects.Need(s.key, s.refs...)
 	contents := map[generate.Reference]map[string][]byte{}
 	for _, need := range s.needs {
 		entries, problem, err := g.read(s, need)

@@ -114,16 +114,21 @@ func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error
 	return k, nil
 }
 
-// digestKey holds, of a Secret in memory, the digest in the place of the values.
-const digestKey = "digest"
+const (
+	// digestKey holds, of a Secret in memory, the digest in the place of the values.
+	digestKey = "digest"
+	// digested is the kind that a Secret in memory has once that is so: what comes from the API server has none.
+	digested = "digest"
+)
 
-// withoutValues keeps of a Secret what tells whether it is as it is to be.
+// withoutValues keeps of a Secret what tells whether it is as it is to be. It may be given what it gave.
 func withoutValues(item any) (any, error) {
 	secret, ok := item.(*corev1.Secret)
-	if !ok {
+	if !ok || secret.Kind == digested {
 		return item, nil
 	}
 	return &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{Kind: digested},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: secret.Namespace, Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion,
 			Labels: secret.Labels, OwnerReferences: secret.OwnerReferences,

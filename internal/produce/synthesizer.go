@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,6 +55,8 @@ type Synthesizer struct {
 	permits  *permits
 	platform platform
 	clock    Clock
+	// written holds the resource version that a status was written upon, until that comes back.
+	written sync.Map
 }
 
 // SynthesizerConfig is what a synthesizer works with.
@@ -89,10 +92,14 @@ func (s *Synthesizer) Reconcile(ctx context.Context, name types.NamespacedName) 
 	err := s.client.Get(ctx, name, &object)
 	if apierrors.IsNotFound(err) || err == nil && object.DeletionTimestamp != nil {
 		s.objects.Need(name)
+		s.written.Delete(name)
 		return ctrl.Result{}, nil // the Secret goes with its owner
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading SyntheticProvisionedService %s: %w", name, err)
+	}
+	if base, ok := s.written.Load(name); ok && base == object.ResourceVersion {
+		return ctrl.Result{}, nil // the write itself comes back as a change
 	}
 	outcome, err := s.make(ctx, &object)
 	if errors.Is(err, watch.ErrStarting) {
@@ -101,7 +108,11 @@ func (s *Synthesizer) Reconcile(ctx context.Context, name types.NamespacedName) 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := s.report(ctx, &object, outcome); err != nil {
+	err = s.report(ctx, &object, outcome)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if outcome.sources != nil || outcome.problem != nil {
@@ -215,8 +226,9 @@ func (s *Synthesizer) report(ctx context.Context, object *draftv1alpha1.Syntheti
 	if equality.Semantic.DeepEqual(object.Status, next) {
 		return nil
 	}
+	base := object.ResourceVersion
 	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": object.ResourceVersion}, "status": next,
+		"metadata": map[string]any{"resourceVersion": base}, "status": next,
 	})
 	if err != nil {
 		return fmt.Errorf("encoding the status of SyntheticProvisionedService %s: %w", object.Name, err)
@@ -225,6 +237,7 @@ func (s *Synthesizer) report(ctx context.Context, object *draftv1alpha1.Syntheti
 	if err != nil {
 		return fmt.Errorf("writing the status of SyntheticProvisionedService %s: %w", object.Name, err)
 	}
+	s.written.Store(client.ObjectKeyFromObject(object), base)
 	return nil
 }
 

@@ -69,14 +69,10 @@ func (o *Objects[K]) Start(ctx context.Context) error {
 func (o *Objects[K]) Need(key K, refs ...ObjectRef) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.also(key, refs)
 	wanted := make(map[ObjectRef]struct{}, len(refs))
 	for _, ref := range refs {
 		wanted[ref] = struct{}{}
-		if o.needers[ref] == nil {
-			o.needers[ref] = map[K]struct{}{}
-		}
-		o.needers[ref][key] = struct{}{}
-		o.watch(ref)
 	}
 	for ref := range o.needs[key] {
 		if _, still := wanted[ref]; !still {
@@ -88,6 +84,27 @@ func (o *Objects[K]) Need(key K, refs ...ObjectRef) {
 		return
 	}
 	o.needs[key] = wanted
+}
+
+// Also adds to what a key needs.
+func (o *Objects[K]) Also(key K, refs ...ObjectRef) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.also(key, refs)
+}
+
+func (o *Objects[K]) also(key K, refs []ObjectRef) {
+	for _, ref := range refs {
+		if o.needs[key] == nil {
+			o.needs[key] = map[ObjectRef]struct{}{}
+		}
+		o.needs[key][ref] = struct{}{}
+		if o.needers[ref] == nil {
+			o.needers[ref] = map[K]struct{}{}
+		}
+		o.needers[ref][key] = struct{}{}
+		o.watch(ref)
+	}
 }
 
 func (o *Objects[K]) release(key K, ref ObjectRef) {
