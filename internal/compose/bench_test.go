@@ -2,7 +2,10 @@ package compose_test
 
 import (
 	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -20,23 +23,54 @@ func hostileTexts() map[string]string {
 		"long paths":         strings.Repeat("((s"+strings.Repeat("['a','b']", 6)+"))", compose.MaxTokens),
 		"all nodes":          strings.Repeat("((s..*))", compose.MaxTokens),
 		"large values":       strings.Repeat("((s.large))", compose.MaxTokens),
+		"many keys":          "((s.flat))",
 		"large JSON":         strings.Repeat("((s.list))", compose.MaxTokens),
 	}
 }
 
-func BenchmarkSynthesize(b *testing.B) {
+// largeObject is made once: it takes long.
+var largeObject = sync.OnceValue(func() map[string]any {
 	list := make([]any, 100_000)
 	for i := range list {
 		list[i] = map[string]any{"a": "<>\u2028", "b": int64(i)}
 	}
-	object := map[string]any{"a": "x", "large": strings.Repeat("x", 1<<19), "list": list}
+	flat := make(map[string]any, 500_000)
+	for i := range 500_000 {
+		flat[strconv.Itoa(i)] = int64(i)
+	}
+	return map[string]any{"a": "x", "large": strings.Repeat("x", 1<<19), "list": list, "flat": flat}
+})
+
+// hostile is a synthetic service that takes from large resources.
+func hostile(text string) compose.Synthetic {
+	object := largeObject()
+	s := compose.Synthetic{Type: "x", Mappings: []compose.Mapping{{Name: "a", Value: text}}}
+	for i := range compose.MaxServices {
+		s.Sources = append(s.Sources, compose.Source{APIVersion: "e/v1", Kind: "K", Name: fmt.Sprint("s.", i), Object: object})
+	}
+	s.Sources[0].Name = "s"
+	return s
+}
+
+// Nothing costs more than some bytes, whatever it is asked for. Other tests must not run meanwhile.
+func TestMemoryIsBounded(t *testing.T) {
+	const most = 16 << 20
+	for name, text := range hostileTexts() {
+		s := hostile(text)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := compose.Synthesize(s)
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > most {
+			t.Errorf("%s: %d bytes were allocated, %d are allowed: %.100v", name, got, most, err)
+		}
+	}
+}
+
+func BenchmarkSynthesize(b *testing.B) {
 	for name, text := range hostileTexts() {
 		b.Run(name, func(b *testing.B) {
-			s := compose.Synthetic{Type: "x", Mappings: []compose.Mapping{{Name: "a", Value: text}}}
-			for i := range compose.MaxServices {
-				s.Sources = append(s.Sources, compose.Source{APIVersion: "e/v1", Kind: "K", Name: fmt.Sprint("s.", i), Object: object})
-			}
-			s.Sources[0].Name = "s"
+			s := hostile(text)
 			b.ReportAllocs()
 			for b.Loop() {
 				_ = compose.CheckSynthetic(s, field.NewPath("spec"))

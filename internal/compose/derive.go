@@ -128,7 +128,7 @@ func (d *deriver) resolve(i int) bool {
 
 // expand makes a template's value. Of several tokens that are at fault each is told.
 func (d *deriver) expand(one compiled, lookup func(template.Token) ([]byte, bool)) ([]byte, bool) {
-	if one.parsed == nil || d.full {
+	if one.parsed == nil {
 		return nil, false
 	}
 	ok := true
@@ -230,10 +230,7 @@ func (d *deriver) env(data map[string][]byte) []projection.Env {
 
 // forVariable is what a token in an environment variable stands for.
 func (d *deriver) forVariable(variable compiled, token template.Token, data map[string][]byte) ([]byte, bool) {
-	if i, ok := d.byName[token.Name]; ok && d.states[i] != done {
-		return nil, false // told where the mapping is
-	}
-	value, ok := data[token.Name]
+	value, ok := data[token.Name] // empty where a mapping is at fault, which was told
 	if !ok {
 		d.unknown(variable, token)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -171,16 +172,18 @@ func TestDerive(t *testing.T) {
 	}
 }
 
+// mappings are templates of names and values in turn.
+func mappings(namesAndValues ...string) compose.Templates {
+	var all compose.Templates
+	for i := 0; i < len(namesAndValues); i += 2 {
+		all.Mappings = append(all.Mappings, compose.Mapping{Name: namesAndValues[i], Value: namesAndValues[i+1]})
+	}
+	return all
+}
+
 func TestDeriveFaults(t *testing.T) {
 	t.Parallel()
 	source := map[string][]byte{"host": []byte("hidden"), "port": []byte("hidden")}
-	mappings := func(namesAndValues ...string) compose.Templates {
-		var all compose.Templates
-		for i := 0; i < len(namesAndValues); i += 2 {
-			all.Mappings = append(all.Mappings, compose.Mapping{Name: namesAndValues[i], Value: namesAndValues[i+1]})
-		}
-		return all
-	}
 	tests := []struct {
 		reason    string
 		templates compose.Templates
@@ -209,7 +212,15 @@ func TestDeriveFaults(t *testing.T) {
 		{"too large together", mappings("a", strings.Repeat("x", 65_000), "b", strings.Repeat("((a))", 17), "c", "((b))"), []string{
 			"spec.mappings[1].value: all values together have more than 1048576 bytes, which is what a Secret holds; take fewer or smaller values",
 		}},
-		{"too large with the source", mappings("a", "((host))"+strings.Repeat("x", 100), "c", "y"), nil},
+		{"too large is told once, and what is unknown is told, too", mappings(
+			"a", strings.Repeat("x", 65_000), "b", strings.Repeat("((a))", 10), "c", strings.Repeat("((a))", 10), "d", "x", "e", "((nope))",
+		), []string{
+			"spec.mappings[2].value: all values together have more than 1048576 bytes, which is what a Secret holds; take fewer or smaller values",
+			`spec.mappings[4].value, line 1, column 1: there is no entry "nope"; entries to name are: a, b, c, d, e, host, port`,
+		}},
+		{"templates with too many tokens are not looked at", mappings("a", strings.Repeat("((host))", 600), "b", strings.Repeat("((nope))", 600), "c", "((nope))"), []string{
+			"spec.mappings[1].value: with this template there are more than 1000 tokens in all; use fewer",
+		}},
 		{"what admission would refuse", mappings("a/b", "((host"), []string{
 			"spec.mappings[0].name: a valid config key must consist of alphanumeric characters, '-', '_' or '.' " +
 				"(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+'); use a key that a Secret can hold",
@@ -276,6 +287,15 @@ func TestNamesInFaultsAreLimited(t *testing.T) {
 	_, err := compose.Derive(source, compose.Templates{Env: []compose.Variable{{Name: "A", Value: "((none))"}}})
 	if err == nil || !strings.HasSuffix(err.Error(), "dx, dy, dz and 5 more") {
 		t.Errorf("got %v", err)
+	}
+	long := compose.Templates{Mappings: []compose.Mapping{
+		{Name: strings.Repeat("é", 10_000), Value: "((" + strings.Repeat("é", 10_000) + "))"},
+	}}
+	if _, err := compose.Derive(nil, long); len(err.Error()) > 1000 || !utf8.ValidString(err.Error()) {
+		t.Errorf("%d bytes of error: %.1000q", len(err.Error()), err)
+	}
+	if err := compose.CheckTemplates(long, field.NewPath("spec")).ToAggregate(); len(err.Error()) > 1000 || !utf8.ValidString(err.Error()) {
+		t.Errorf("%d bytes of error: %.1000q", len(err.Error()), err)
 	}
 	many := compose.Templates{Env: slices.Repeat([]compose.Variable{{Name: "A", Value: strings.Repeat("((", 9)}}, 100)}
 	if _, err := compose.Derive(nil, many); len(err.Error()) > 4000 {
@@ -357,7 +377,7 @@ func TestDeriveIsFreeOfOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := []string{"a", "b", "c", "d", "e", "f"}
 		source := map[string][]byte{"s": []byte("\xff1"), "a": []byte("2")}
-		mappings := make([]compose.Mapping, 0, len(pool))
+		all := make([]compose.Mapping, 0, len(pool))
 		for i, name := range pool {
 			// Names before one's own, and the source's: no circles.
 			tokens := rapid.SliceOfN(rapid.SampledFrom(append([]string{"s"}, pool[:i]...)), 0, 3).Draw(t, "tokens")
@@ -365,13 +385,13 @@ func TestDeriveIsFreeOfOrder(t *testing.T) {
 			for _, token := range tokens {
 				value.WriteString("-((" + token + "))")
 			}
-			mappings = append(mappings, compose.Mapping{Name: name, Value: value.String()})
+			all = append(all, compose.Mapping{Name: name, Value: value.String()})
 		}
-		want, err := compose.Derive(source, compose.Templates{Mappings: mappings})
+		want, err := compose.Derive(source, compose.Templates{Mappings: all})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := compose.Derive(source, compose.Templates{Mappings: rapid.Permutation(mappings).Draw(t, "order")})
+		got, err := compose.Derive(source, compose.Templates{Mappings: rapid.Permutation(all).Draw(t, "order")})
 		if err != nil {
 			t.Fatal(err)
 		}

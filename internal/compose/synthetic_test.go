@@ -115,7 +115,7 @@ var syntheses = []struct {
 	},
 	{
 		reason:  "an id wins over a name, the longer name over the shorter",
-		sources: []string{"a|e/v1|K|b|{v: 1}", "b|e/v1|K|c|{v: 2}", "|e/v1|K|b.c|{v: 3}", "|e/v1|L|d|{v: 4}", "d|e/v1|M|d|{v: 5}"},
+		sources: []string{"|e/v1|K|b.c|{v: 3}", "a|e/v1|K|b|{v: 1}", "b|e/v1|K|c|{v: 2}", "|e/v1|L|d|{v: 4}", "d|e/v1|M|d|{v: 5}"},
 		input: compose.Synthetic{Type: "x", Mappings: []compose.Mapping{
 			{Name: "e", Value: "((a.v))((b.v))((c.v))((b.c.v))((b.c['v']))((d.v))"},
 		}},
@@ -302,7 +302,8 @@ func TestCheckSyntheticFields(t *testing.T) {
 		`spec.services[3].id: Duplicate value: "a": another source has this id; give each source an id of its own`,
 		`spec.services[3]: Duplicate value: "Secret \"a\"": this resource is listed already; list each resource once`,
 	})
-	checkSynthetic(t, compose.Synthetic{Type: "x", Sources: make([]compose.Source, 65)}, []string{
+	many := compose.Synthetic{Type: "x", Sources: make([]compose.Source, 65), Mappings: []compose.Mapping{{Name: "a", Value: "((nope.a))"}}}
+	checkSynthetic(t, many, []string{
 		"spec.services: Forbidden: 65 items, at most 64 are allowed; split it into several objects",
 	})
 }
@@ -317,7 +318,7 @@ func TestSynthesizeIsBounded(t *testing.T) {
 	for range 1000 {
 		deep = []any{deep}
 	}
-	object := map[string]any{"list": list, "big": strings.Repeat("x", compose.MaxSize/2), "deep": deep, "bigs": []any{strings.Repeat("x", compose.MaxSize+1)}}
+	object := map[string]any{"list": list, "big": strings.Repeat("x", compose.MaxSize/2), "none": "", "deep": deep, "bigs": []any{strings.Repeat("x", compose.MaxSize+1)}}
 	tests := []struct{ reason, template, want string }{
 		{"work", strings.Repeat("((s.list[*].a))", 100), "more than 200000 nodes for all paths together"},
 		{"matches", "((s..*..*))", "more than 50000 nodes"},
@@ -338,6 +339,20 @@ func TestSynthesizeIsBounded(t *testing.T) {
 				t.Errorf("got %.300v, want %q", err, test.want)
 			}
 		})
+	}
+	source := compose.Source{APIVersion: "e/v1", Kind: "K", Name: "s", Object: object}
+	for _, test := range []struct {
+		mappings []compose.Mapping
+		want     string
+	}{
+		{[]compose.Mapping{{Name: "a", Value: "((s.big))((s.big))"}}, "spec"},
+		{[]compose.Mapping{{Name: "a", Value: "((s.big))((s.none))"}, {Name: "b", Value: "x((s.big))"}, {Name: "c", Value: "x"}}, "spec.mappings[1].value"},
+	} {
+		_, err := compose.Synthesize(compose.Synthetic{Type: "x", Sources: []compose.Source{source}, Mappings: test.mappings})
+		want := []string{test.want + ": all values together have more than 1048576 bytes, which is what a Secret holds; take fewer or smaller values"}
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			t.Errorf("faults (-want +got):\n%s", diff)
+		}
 	}
 	if jsonpath.MaxVisits != 50_000 {
 		t.Error("the numbers above are not those of the bounds any more")

@@ -179,6 +179,24 @@ func TestExpandGivesTheErrorOfLookup(t *testing.T) {
 	}
 }
 
+// No value is asked for once the result is too large.
+func TestExpandEndsEarly(t *testing.T) {
+	t.Parallel()
+	parsed, err := template.Parse(strings.Repeat("((a))", template.MaxTokens))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := make([]byte, template.MaxResult/2)
+	asked := 0
+	_, err = parsed.Expand(func(template.Token) ([]byte, error) {
+		asked++
+		return large, nil
+	})
+	if err == nil || asked != 3 {
+		t.Errorf("%d values were asked for: %v", asked, err)
+	}
+}
+
 // texts are made of what means something to a template.
 func texts() *rapid.Generator[string] {
 	piece := rapid.OneOf(
