@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -235,10 +234,7 @@ func (d definitions) Annotations(ctx context.Context, name string) (map[string]s
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(watch.DefinitionKind)
 	err := d.reader.Get(ctx, client.ObjectKey{Name: name}, object)
-	if apierrors.IsNotFound(err) {
-		return nil, nil // a kind of the API server's own
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil { // the API server's own kinds have none
 		return nil, fmt.Errorf("reading CustomResourceDefinition %q: %w", name, err)
 	}
 	return object.Annotations, nil

@@ -99,15 +99,16 @@ func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.R
 	if key.Kind == binding.SecretKind.GroupKind() {
 		return ctrl.Result{}, nil
 	}
-	made, err := g.generate(ctx, &subject{key: key, kind: bound[0].Service.GroupVersionKind, bound: bound})
-	if errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading) {
-		return ctrl.Result{}, nil // it comes back as a change
+	s := &subject{key: key, kind: bound[0].Service.GroupVersionKind, bound: bound}
+	made, err := g.generate(ctx, s)
+	if waiting(err) {
+		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	g.hub.SetMade(key, &made)
-	if made.Problem != nil || len(made.Refused) > 0 {
+	if s.troubled {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil // a permission may be granted, or a Secret that is not ours go
 	}
 	return ctrl.Result{}, nil
@@ -122,6 +123,8 @@ type subject struct {
 	recipe *generate.Recipe
 	needs  []generate.Need
 	refs   []watch.ObjectRef // what is needed in memory
+	// troubled says that something is wrong of whose end nobody may tell.
+	troubled bool
 }
 
 // need has an object kept in memory for a service.
@@ -158,6 +161,7 @@ func (g *Generator) attempt(ctx context.Context, s *subject) (watch.Made, error)
 	if err != nil {
 		return watch.Made{}, err
 	}
+	s.troubled = s.troubled || len(refused) > 0
 	if len(refused) == len(s.bound) {
 		return watch.Made{Secret: g.before(s), Refused: refused}, nil
 	}
@@ -171,11 +175,11 @@ func (g *Generator) load(s *subject) error {
 	ref := objectRef(s.kind, s.key.Namespace, s.key.Name)
 	g.need(s, ref)
 	object, err := g.objects.Get(ref)
-	if unreadable(err) != nil {
-		return nil
-	}
 	s.object = object
-	return err //nolint:wrapcheck // watch.ErrStarting
+	if errors.Is(err, watch.ErrStarting) {
+		return watch.ErrStarting
+	}
+	return nil
 }
 
 // describe finds the recipe of a service; nil where nothing describes it.
@@ -205,24 +209,21 @@ func (g *Generator) versions(s *subject) ([]map[string]any, error) {
 	ref := objectRef(versionKind, s.key.Namespace, "")
 	g.need(s, ref)
 	found, err := g.objects.List(ref)
-	if unreadable(err) != nil {
-		return nil, nil // OLM is not there, or may not be asked
+	if errors.Is(err, watch.ErrStarting) {
+		return nil, watch.ErrStarting
 	}
 	versions := make([]map[string]any, 0, len(found))
 	for _, version := range found {
 		versions = append(versions, version.Object)
 	}
-	return versions, err //nolint:wrapcheck // watch.ErrStarting
+	return versions, nil // none where OLM is not there, or may not be asked
 }
 
 // authorize returns the bindings that may not have what the service points to, since those who asked for them may not read
 // it themselves.
 func (g *Generator) authorize(ctx context.Context, s *subject) (map[binding.Key]*service.Unavailable, error) {
-	needs, err := s.recipe.References(s.object.Object)
+	needs, _ := s.recipe.References(s.object.Object) // what is wrong with others is said when the entries are made
 	s.needs = needs
-	if err != nil {
-		return nil, nil //nolint:nilerr // nothing will be made; what is wrong is said then
-	}
 	refs := make([]authority.Reference, 0, len(needs))
 	for _, need := range needs {
 		kind := configMapKind
@@ -255,12 +256,12 @@ func (g *Generator) authorize(ctx context.Context, s *subject) (map[binding.Key]
 func (g *Generator) write(ctx context.Context, s *subject) (watch.Made, error) {
 	contents := map[generate.Reference]map[string][]byte{}
 	for _, need := range s.needs {
-		entries, problem, err := g.read(s, need)
+		entries, t, err := g.read(s, need)
 		if err != nil {
 			return watch.Made{}, err
 		}
-		if problem != nil {
-			return g.failed(s, problem.Reason, problem.Message), nil
+		if t != nil {
+			return g.failed(s, t.reason, t.message), nil
 		}
 		if entries != nil {
 			contents[need.Reference] = entries
@@ -305,27 +306,28 @@ func reasonOf(err error) string {
 
 // read returns the entries of a Secret or ConfigMap; nil where it does not exist, or may not be read by anybody. The error
 // is watch.ErrStarting.
-func (g *Generator) read(s *subject, need generate.Need) (map[string][]byte, *service.Unavailable, error) {
+func (g *Generator) read(s *subject, need generate.Need) (map[string][]byte, *trouble, error) {
 	kind := configMapKind
 	if need.Kind == binding.SecretKind.Kind {
 		kind = binding.SecretKind
 	}
 	object, err := g.objects.Get(objectRef(kind, s.key.Namespace, need.Name))
-	if problem := unreadable(err); problem != nil {
-		return nil, problem, nil
+	if t := unreadable(err); t != nil {
+		return nil, t, nil
 	}
 	if err != nil || object == nil || g.platform.refuses(object) {
 		return nil, nil, err //nolint:wrapcheck // watch.ErrStarting
 	}
 	entries, err := entriesOf(object)
 	if err != nil {
-		return nil, &service.Unavailable{Reason: ReasonDescription, Message: err.Error()}, nil
+		return nil, &trouble{ReasonDescription, err.Error()}, nil //nolint:nilerr // it is the answer
 	}
 	return entries, nil, nil
 }
 
 // failed is what was made of a service for which nothing can be made now. What was made before stays.
 func (g *Generator) failed(s *subject, reason, message string) watch.Made {
+	s.troubled = true
 	made := watch.Made{Secret: g.before(s)}
 	if made.Secret != "" {
 		message += fmt.Sprintf("; Secret %q stays as it was made before", made.Secret)

@@ -65,18 +65,25 @@ func (p *Preparer) Reconcile(ctx context.Context, key binding.Key) (ctrl.Result,
 	case !watch.NeedsPreparation(b):
 		p.objects.Need(key)
 		return settled(p.retire(ctx, b))
-	case !p.serves(b) || b.Fault != nil:
-		return ctrl.Result{}, nil
 	}
-	prepared, err := p.prepare(ctx, b)
-	if errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading) {
-		return ctrl.Result{}, nil // it comes back as a change
+	return p.serve(ctx, b)
+}
+
+// serve prepares a binding that asks for it.
+func (p *Preparer) serve(ctx context.Context, b *binding.Binding) (ctrl.Result, error) {
+	if !p.serves(b) || b.Fault != nil {
+		return ctrl.Result{}, nil //nolint:nilerr // the hub says so
+	}
+	prepared, t, err := p.prepare(ctx, b)
+	if waiting(err) {
+		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	prepared.Problem = t.unavailable()
 	p.hub.SetPrepared(prepared)
-	if prepared.Problem != nil {
+	if t != nil {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	return settled(p.retire(ctx, b))
@@ -98,48 +105,45 @@ func (p *Preparer) retire(ctx context.Context, b *binding.Binding) error {
 }
 
 // prepare makes what a binding needs. The error is watch.ErrStarting, ErrNotLeading or passing.
-func (p *Preparer) prepare(ctx context.Context, b *binding.Binding) (watch.Prepared, error) {
+func (p *Preparer) prepare(ctx context.Context, b *binding.Binding) (watch.Prepared, *trouble, error) {
 	source, err := p.hub.Secret(b)
 	if err != nil {
-		return watch.Prepared{}, watch.ErrStarting // the hub says why, and when that changes
+		return watch.Prepared{}, nil, watch.ErrStarting // the hub says why, and when that changes
 	}
 	prepared := watch.Prepared{For: b, Source: source, Env: b.Projection.Env}
-	entries, problem, err := p.read(b, source)
-	if err != nil || problem != nil {
-		prepared.Problem = problem
-		return prepared, err
+	entries, t, err := p.read(b, source)
+	if err == nil && t == nil && b.Composition != nil {
+		entries, t, err = p.compose(ctx, b, &prepared, entries)
 	}
-	if b.Composition != nil {
-		entries, prepared.Problem, err = p.compose(ctx, b, &prepared, entries)
+	if err != nil || t != nil || len(b.Options) == 0 {
+		return prepared, t, err
 	}
-	if err != nil || prepared.Problem != nil || len(b.Options) == 0 {
-		return prepared, err
-	}
-	prepared.Env, err = everyEntry(b, entries, prepared.Env)
+	env, err := everyEntry(b, entries, prepared.Env)
 	if err != nil {
-		prepared.Problem = &service.Unavailable{Reason: ReasonOptions, Message: err.Error()}
+		return prepared, &trouble{ReasonOptions, err.Error()}, nil //nolint:nilerr // it is the answer
 	}
-	return prepared, nil
+	prepared.Env = env
+	return prepared, nil, nil
 }
 
 // read returns the entries of the service's Secret. The error is watch.ErrStarting.
-func (p *Preparer) read(b *binding.Binding, name string) (map[string][]byte, *service.Unavailable, error) {
+func (p *Preparer) read(b *binding.Binding, name string) (map[string][]byte, *trouble, error) {
 	ref := objectRef(binding.SecretKind, b.Key.Namespace, name)
 	p.objects.Need(b.Key, ref)
 	secret, err := p.objects.Get(ref)
-	if problem := unreadable(err); problem != nil {
-		return nil, problem, nil
+	if t := unreadable(err); t != nil {
+		return nil, t, nil
 	}
 	if err != nil {
 		return nil, nil, watch.ErrStarting
 	}
 	if secret == nil || p.platform.refuses(secret) {
-		return nil, &service.Unavailable{Reason: service.ReasonSecretNotFound, Message: fmt.Sprintf(
+		return nil, &trouble{service.ReasonSecretNotFound, fmt.Sprintf(
 			"Secret %q does not exist in this namespace, or is of a type that may not be bound; create it, or wait for it", name)}, nil
 	}
 	entries, err := entriesOf(secret)
 	if err != nil {
-		return nil, &service.Unavailable{Reason: ReasonTemplate, Message: err.Error()}, nil
+		return nil, &trouble{ReasonTemplate, err.Error()}, nil //nolint:nilerr // it is the answer
 	}
 	return entries, nil, nil
 }
@@ -147,20 +151,20 @@ func (p *Preparer) read(b *binding.Binding, name string) (map[string][]byte, *se
 // compose writes the composed Secret and returns its entries.
 func (p *Preparer) compose(
 	ctx context.Context, b *binding.Binding, into *watch.Prepared, source map[string][]byte,
-) (map[string][]byte, *service.Unavailable, error) {
+) (map[string][]byte, *trouble, error) {
 	name := composedName(b.Key)
 	if p.keeper.Has(name, types.UID(b.Projection.UID)) {
 		into.Secret = name.Name // the one before stays projected, whatever is wrong now
 	}
 	derived, err := compose.Derive(source, templatesOf(b))
 	if err != nil {
-		return nil, &service.Unavailable{Reason: ReasonTemplate, Message: err.Error()}, nil
+		return nil, &trouble{ReasonTemplate, err.Error()}, nil //nolint:nilerr // it is the answer
 	}
 	err = p.keeper.Ensure(ctx, Wanted{
 		NamespacedName: name, Owner: ownerBinding(b), Purpose: ForBinding, Type: derived.SecretType, Data: derived.Data,
 	})
 	if taken, is := errors.AsType[*TakenError](err); is {
-		return nil, &service.Unavailable{Reason: ReasonNameTaken, Message: taken.Error()}, nil
+		return nil, &trouble{ReasonNameTaken, taken.Error()}, nil
 	}
 	if err != nil {
 		return nil, nil, err

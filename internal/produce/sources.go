@@ -55,6 +55,11 @@ func entriesOf(object *unstructured.Unstructured) (map[string][]byte, error) {
 	return entries, nil
 }
 
+// waiting says whether an error only means that there is nothing to do until something comes back as a change.
+func waiting(err error) bool {
+	return errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading)
+}
+
 var errNotEntries = errors.New("it is not of the form that the API server keeps")
 
 // objectRef names an object.
@@ -62,22 +67,35 @@ func objectRef(kind schema.GroupVersionKind, namespace, name string) watch.Objec
 	return watch.ObjectRef{GroupVersionKind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
+// trouble is why a Secret is not made, as a condition says it.
+type trouble struct {
+	reason, message string
+}
+
+// unavailable is the trouble as a binding meets it; nil for none.
+func (t *trouble) unavailable() *service.Unavailable {
+	if t == nil {
+		return nil
+	}
+	return &service.Unavailable{Reason: t.reason, Message: t.message}
+}
+
 // unreadable turns a *watch.KindError about a source into what a condition says; nil for another error.
-func unreadable(err error) *service.Unavailable {
+func unreadable(err error) *trouble {
 	fault, is := errors.AsType[*watch.KindError](err)
 	if !is {
 		return nil
 	}
 	switch fault.Fault {
 	case watch.NotNamespaced:
-		return &service.Unavailable{Reason: ReasonSourceUnreadable, Message: fmt.Sprintf(
+		return &trouble{ReasonSourceUnreadable, fmt.Sprintf(
 			"%v and can be the source of nothing; refer to a namespaced kind", fault)}
 	case watch.NoSuchKind:
-		return &service.Unavailable{Reason: ReasonSourceMissing, Message: fmt.Sprintf(
+		return &trouble{ReasonSourceMissing, fmt.Sprintf(
 			"%v; correct the reference, or install its CustomResourceDefinition", fault)}
 	case watch.Forbidden:
 	}
-	return &service.Unavailable{Reason: ReasonSourceUnreadable, Message: fmt.Sprintf(
+	return &trouble{ReasonSourceUnreadable, fmt.Sprintf(
 		"%v; ask an administrator to apply this ClusterRole:\n%s", fault, grant(fault.Resource))}
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/bowline-dev/bowline/internal/authority"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/compose"
-	"github.com/bowline-dev/bowline/internal/service"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -101,21 +100,24 @@ func (s *Synthesizer) Reconcile(ctx context.Context, name types.NamespacedName) 
 	if base, ok := s.written.Load(name); ok && base == object.ResourceVersion {
 		return ctrl.Result{}, nil // the write itself comes back as a change
 	}
-	outcome, err := s.make(ctx, &object)
-	if errors.Is(err, watch.ErrStarting) {
-		return ctrl.Result{}, nil // it comes back as a change
+	return s.serve(ctx, &object)
+}
+
+// serve makes the Secret and says what came of it.
+func (s *Synthesizer) serve(ctx context.Context, object *draftv1alpha1.SyntheticProvisionedService) (ctrl.Result, error) {
+	outcome, err := s.make(ctx, object)
+	if waiting(err) {
+		return ctrl.Result{}, nil
 	}
-	if err != nil {
-		return ctrl.Result{}, err
+	if err == nil {
+		err = s.report(ctx, object, outcome)
 	}
-	err = s.report(ctx, &object, outcome)
-	if apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: soon}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return ctrl.Result{}, err
-	}
-	if outcome.sources != nil || outcome.problem != nil {
+	case outcome.sources != nil || outcome.problem != nil:
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	return ctrl.Result{}, nil
@@ -126,7 +128,7 @@ type outcome struct {
 	// secret is the name of the Secret where there is one.
 	secret string
 	// sources is what is wrong with the sources, problem with anything else.
-	sources, problem *service.Unavailable
+	sources, problem *trouble
 }
 
 // make makes the Secret. The error is watch.ErrStarting or passing.
@@ -139,14 +141,14 @@ func (s *Synthesizer) make(ctx context.Context, object *draftv1alpha1.SyntheticP
 	wanted := SyntheticOf(object)
 	if errs := compose.CheckSynthetic(wanted, field.NewPath("spec")); len(errs) > 0 {
 		s.objects.Need(client.ObjectKeyFromObject(object))
-		o.problem = &service.Unavailable{Reason: ReasonInvalidSpec, Message: errs.ToAggregate().Error()}
+		o.problem = &trouble{ReasonInvalidSpec, errs.ToAggregate().Error()}
 		return o, nil
 	}
 	record := object.Annotations[binding.RequesterAnnotation]
 	err := s.permits.check(ctx, record, object.Namespace, authority.SyntheticReferences(&object.Spec))
 	if no, is := errors.AsType[*refusal](err); is {
 		s.objects.Need(client.ObjectKeyFromObject(object))
-		o.sources = &service.Unavailable{Reason: ReasonRequester, Message: no.message + "; grant it, or refer to other resources"}
+		o.sources = &trouble{ReasonRequester, no.message + "; grant it, or refer to other resources"}
 		return o, nil
 	}
 	if err != nil {
@@ -161,7 +163,7 @@ func (s *Synthesizer) make(ctx context.Context, object *draftv1alpha1.SyntheticP
 // load gets the sources. The error is watch.ErrStarting.
 func (s *Synthesizer) load(
 	object *draftv1alpha1.SyntheticProvisionedService, sources []compose.Source,
-) (*service.Unavailable, error) {
+) (*trouble, error) {
 	refs := make([]watch.ObjectRef, 0, len(sources))
 	for _, source := range sources {
 		kind := schema.FromAPIVersionAndKind(source.APIVersion, source.Kind)
@@ -169,11 +171,11 @@ func (s *Synthesizer) load(
 	}
 	s.objects.Need(client.ObjectKeyFromObject(object), refs...)
 	var unreached []string
-	var first *service.Unavailable
+	var first *trouble
 	for i, ref := range refs {
 		found, err := s.objects.Get(ref)
 		if problem := unreadable(err); problem != nil {
-			unreached = append(unreached, fmt.Sprintf("spec.services[%d]: %s", i, problem.Message))
+			unreached = append(unreached, fmt.Sprintf("spec.services[%d]: %s", i, problem.message))
 			if first == nil {
 				first = problem
 			}
@@ -189,7 +191,7 @@ func (s *Synthesizer) load(
 	if first == nil {
 		return nil, nil //nolint:nilnil // nothing is wrong
 	}
-	return &service.Unavailable{Reason: first.Reason, Message: strings.Join(unreached, "; ")}, nil
+	return &trouble{first.reason, strings.Join(unreached, "; ")}, nil
 }
 
 func (s *Synthesizer) write(
@@ -197,12 +199,12 @@ func (s *Synthesizer) write(
 ) (outcome, error) {
 	made, err := compose.Synthesize(wanted)
 	if missing, is := errors.AsType[*compose.Missing](err); is {
-		o.sources = &service.Unavailable{Reason: ReasonSourceMissing, Message: missing.Error()}
+		o.sources = &trouble{ReasonSourceMissing, missing.Error()}
 		return o, nil
 	}
 	if err != nil {
-		o.problem = &service.Unavailable{Reason: ReasonTemplate, Message: err.Error()}
-		return o, nil
+		o.problem = &trouble{ReasonTemplate, err.Error()}
+		return o, nil //nolint:nilerr // it is the answer
 	}
 	name := syntheticName(object)
 	err = s.keeper.Ensure(ctx, Wanted{
@@ -210,7 +212,7 @@ func (s *Synthesizer) write(
 		Owner: owner(draftv1alpha1.GroupVersion.String(), "SyntheticProvisionedService", object.Name, object.UID),
 	})
 	if taken, is := errors.AsType[*TakenError](err); is {
-		o.problem = &service.Unavailable{Reason: ReasonNameTaken, Message: taken.Error()}
+		o.problem = &trouble{ReasonNameTaken, taken.Error()}
 		return o, nil
 	}
 	if err != nil {
@@ -257,15 +259,15 @@ func (o outcome) status(
 		Type: ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonMade, Message: fmt.Sprintf("Secret %q", o.secret),
 	}
 	if o.sources != nil {
-		sources.Status, sources.Reason, sources.Message = metav1.ConditionFalse, o.sources.Reason, o.sources.Message
-	} else if o.problem != nil && o.problem.Reason == ReasonInvalidSpec {
-		sources.Status, sources.Reason, sources.Message = metav1.ConditionUnknown, o.problem.Reason, "not looked for until the spec is valid"
+		sources.Status, sources.Reason, sources.Message = metav1.ConditionFalse, o.sources.reason, o.sources.message
+	} else if o.problem != nil && o.problem.reason == ReasonInvalidSpec {
+		sources.Status, sources.Reason, sources.Message = metav1.ConditionUnknown, o.problem.reason, "not looked for until the spec is valid"
 	}
-	for _, problem := range []*service.Unavailable{o.problem, o.sources} {
+	for _, problem := range []*trouble{o.problem, o.sources} {
 		if problem == nil {
 			continue
 		}
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, problem.Reason, problem.Message
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, problem.reason, problem.message
 		if o.secret != "" {
 			ready.Message += fmt.Sprintf("; Secret %q stays as it was made before", o.secret)
 		}
