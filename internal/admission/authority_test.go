@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,11 +20,19 @@ import (
 type asking struct {
 	findings authority.Findings
 	err      error
-	asked    []authority.Request
+	asked    []question
 }
 
-func (a *asking) Review(_ context.Context, request authority.Request) (authority.Findings, error) {
-	a.asked = append(a.asked, request)
+type question struct {
+	user       authenticationv1.UserInfo
+	namespace  string
+	references []authority.Reference
+}
+
+func (a *asking) May(
+	_ context.Context, user authenticationv1.UserInfo, namespace string, references []authority.Reference,
+) (authority.Findings, error) {
+	a.asked = append(a.asked, question{user: user, namespace: namespace, references: references})
 	return a.findings, a.err
 }
 
@@ -107,7 +116,7 @@ func TestAuthorityOfTheAuthor(t *testing.T) {
 			t.Parallel()
 			req := request("ServiceBinding", c.object, c.old)
 			req.UserInfo.Username = "dev"
-			response := admission.BindingValidator{Authority: &c.authority, WarnOnly: c.warnOnly}.Handle(t.Context(), req)
+			response := admission.Validator{Kind: admission.Bindings(), Authority: &c.authority, WarnOnly: c.warnOnly}.Handle(t.Context(), req)
 			if response.Allowed != (c.code == 0) || c.code != 0 && response.Result.Code != c.code {
 				t.Fatalf("%s: allowed is %v: %+v", c.reason, response.Allowed, response.Result)
 			}
@@ -131,15 +140,15 @@ func TestAuthorityIsAskedAboutTheRequest(t *testing.T) {
 	req := request("ServiceBinding", bindingJSON(`{"name":"b","namespace":"elsewhere"}`), "")
 	req.UserInfo.Username, req.UserInfo.Groups = "dev", []string{"team"}
 	asked := &asking{}
-	admission.BindingValidator{Authority: asked}.Handle(t.Context(), req)
+	admission.Validator{Kind: admission.Bindings(), Authority: asked}.Handle(t.Context(), req)
 	if len(asked.asked) != 1 {
 		t.Fatalf("asked %d times, want once", len(asked.asked))
 	}
 	got := asked.asked[0]
-	if diff := cmp.Diff(req.UserInfo, got.User); diff != "" {
+	if diff := cmp.Diff(req.UserInfo, got.user); diff != "" {
 		t.Errorf("user (-want +got):\n%s", diff)
 	}
-	if got.Namespace != req.Namespace || got.Spec.Service.Name != "db" {
-		t.Errorf("asked about %s in %s", got.Spec.Service.Name, got.Namespace)
+	if len(got.references) != 2 || got.namespace != req.Namespace || got.references[0].Name != "db" {
+		t.Errorf("asked about %+v in %s", got.references, got.namespace)
 	}
 }

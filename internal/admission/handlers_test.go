@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,7 +120,7 @@ func TestBindingMutator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := patchOf(t, admission.BindingMutator{}.Handle(t.Context(), request("ServiceBinding", c.object, c.old)))
+			got := patchOf(t, admission.Mutator{Kind: admission.Bindings()}.Handle(t.Context(), request("ServiceBinding", c.object, c.old)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s: patch (-want +got):\n%s", c.reason, diff)
 			}
@@ -152,19 +153,19 @@ func TestValidators(t *testing.T) {
 		want                      []string
 	}{
 		"binding": {
-			reason: "it is well", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
+			reason: "it is well", handler: admission.Validator{Kind: admission.Bindings(), Authority: allowing{}}, kind: "ServiceBinding",
 			object: bindingJSON(`{"name":"b"}`),
 		},
 		"broken binding": {
-			reason: "the name leaves the root", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
+			reason: "the name leaves the root", handler: admission.Validator{Kind: admission.Bindings(), Authority: allowing{}}, kind: "ServiceBinding",
 			object: broken, want: []string{"spec.name"},
 		},
 		"newly broken binding": {
-			reason: "it was well before", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
+			reason: "it was well before", handler: admission.Validator{Kind: admission.Bindings(), Authority: allowing{}}, kind: "ServiceBinding",
 			object: broken, old: bindingJSON(`{"name":"b"}`), want: []string{"spec.name"},
 		},
 		"binding as broken": {
-			reason: "old objects stay editable", handler: admission.BindingValidator{Authority: allowing{}}, kind: "ServiceBinding",
+			reason: "old objects stay editable", handler: admission.Validator{Kind: admission.Bindings(), Authority: allowing{}}, kind: "ServiceBinding",
 			object: broken, old: broken,
 		},
 		"broken mapping": {
@@ -195,7 +196,7 @@ func TestValidators(t *testing.T) {
 // allowing finds nothing against anybody.
 type allowing struct{}
 
-func (allowing) Review(context.Context, authority.Request) (authority.Findings, error) {
+func (allowing) May(context.Context, authenticationv1.UserInfo, string, []authority.Reference) (authority.Findings, error) {
 	return authority.Findings{}, nil
 }
 

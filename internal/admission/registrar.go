@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // recheck is how long what was written is trusted to be there still.
@@ -53,6 +55,8 @@ type RegistrarConfig struct {
 	Bundle func() []byte
 	// Scoper knows the workloads.
 	Scoper Scoper
+	// Features are those that are on; the webhooks of others are taken away.
+	Features feature.Set
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -86,6 +90,7 @@ func (r *Registrar) Sync(ctx context.Context) error {
 	defer r.syncing.Unlock()
 	want := wanted{
 		endpoint: r.config.Endpoint, bundle: r.config.Bundle(), user: r.config.User, scope: r.config.Scoper.Scope().normal(),
+		features: r.config.Features,
 	}
 	if len(want.bundle) == 0 {
 		return fmt.Errorf("registering the webhooks: %w", ErrNoCertificate)

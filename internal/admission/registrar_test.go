@@ -16,6 +16,7 @@ import (
 
 	manifests "github.com/bowline-dev/bowline/config"
 	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // scoper answers with a scope that tests set.
@@ -125,6 +126,7 @@ func TestRegistrarAgreesWithManifests(t *testing.T) {
 	one, name := registrar(t, func(in *admission.RegistrarConfig) {
 		in.Endpoint = admission.Endpoint{Namespace: "bowline-system", Service: "bowline-webhook"}
 		in.User = "system:serviceaccount:bowline-system:bowline-controller"
+		in.Features = feature.Of(feature.All()...)
 		in.Create, in.Bundle, in.Scoper, in.Now = false, func() []byte { return authority }, scope, now.now
 	})
 	installed := install(t, name)

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/internal/binding"
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 const (
@@ -24,6 +25,11 @@ const (
 	conditionNotSelf     = "not-bowline-itself"
 	conditionNotDeleting = "not-being-deleted"
 	conditionNotLeaving  = "not-just-on-its-way-out"
+
+	// notLeaving lets the last steps of a deletion pass, but for a change of what is asked for or of who asked.
+	notLeaving = `!has(object.metadata.deletionTimestamp) || object.?spec != oldObject.?spec || ` +
+		`object.metadata.?annotations[?"` + binding.RequesterAnnotation + `"] != ` +
+		`oldObject.metadata.?annotations[?"` + binding.RequesterAnnotation + `"]`
 )
 
 // Scope says which workloads the API server is to ask about. With no resources or no namespaces it asks about none.
@@ -110,16 +116,26 @@ type wanted struct {
 	bundle   []byte
 	user     string
 	scope    Scope
+	features feature.Set
+}
+
+// off says whether a webhook belongs to a feature that is not on.
+func (w wanted) off(webhook string) bool {
+	needed, ok := feature.OfWebhook(webhook)
+	return ok && !w.features.Has(needed)
 }
 
 // mutating returns the configuration as it must be. Of a webhook that is there already only the run-time parts are set
 // (how it is called, whom it leaves alone, which workloads it is asked about): the rest belongs to who installed it.
-// A missing one is made whole. Webhooks of other names stay as they are.
+// A missing one is made whole, and one of a feature that is not on goes. Webhooks of other names stay as they are.
 func (w wanted) mutating(
 	current *admissionregistrationv1.MutatingWebhookConfiguration,
 ) *admissionregistrationv1.MutatingWebhookConfiguration {
 	desired := current.DeepCopy()
-	for _, kind := range ownKinds() {
+	desired.Webhooks = slices.DeleteFunc(desired.Webhooks, func(hook admissionregistrationv1.MutatingWebhook) bool {
+		return w.off(hook.Name)
+	})
+	for _, kind := range w.ownKinds() {
 		hook := mutatingHook(desired, kind.webhook, func() admissionregistrationv1.MutatingWebhook {
 			return newMutating(kind.webhook, ownTimeout, []admissionregistrationv1.RuleWithOperations{kind.rule()})
 		})
@@ -141,7 +157,10 @@ func (w wanted) validating(
 	current *admissionregistrationv1.ValidatingWebhookConfiguration,
 ) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	desired := current.DeepCopy()
-	for _, kind := range ownKinds() {
+	desired.Webhooks = slices.DeleteFunc(desired.Webhooks, func(hook admissionregistrationv1.ValidatingWebhook) bool {
+		return w.off(hook.Name)
+	})
+	for _, kind := range w.ownKinds() {
 		at := slices.IndexFunc(desired.Webhooks, func(hook admissionregistrationv1.ValidatingWebhook) bool {
 			return hook.Name == kind.webhook
 		})
@@ -174,31 +193,6 @@ func (w wanted) dress(
 		return
 	}
 	(*conditions)[at] = notSelf
-}
-
-// ownKind is one of our own kinds with its webhook.
-type ownKind struct {
-	webhook, resource        string
-	mutatePath, validatePath string
-	scope                    admissionregistrationv1.ScopeType
-}
-
-func ownKinds() []ownKind {
-	return []ownKind{
-		{
-			webhook: WebhookBindings, resource: "servicebindings", scope: admissionregistrationv1.NamespacedScope,
-			mutatePath: PathMutateBinding, validatePath: PathValidateBinding,
-		},
-		{
-			webhook: WebhookMappings, resource: "clusterworkloadresourcemappings", scope: admissionregistrationv1.ClusterScope,
-			mutatePath: PathMutateMapping, validatePath: PathValidateMapping,
-		},
-	}
-}
-
-func (k ownKind) rule() admissionregistrationv1.RuleWithOperations {
-	group := bindingv1.GroupVersion.Group
-	return rule(schema.GroupVersionResource{Group: group, Version: "*", Resource: k.resource}, k.scope)
 }
 
 func rule(
@@ -274,7 +268,7 @@ func newValidating(kind ownKind) admissionregistrationv1.ValidatingWebhook {
 		AdmissionReviewVersions: []string{"v1"},
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
 			Name:       conditionNotLeaving,
-			Expression: "!has(object.metadata.deletionTimestamp) || object.?spec != oldObject.?spec",
+			Expression: notLeaving,
 		}},
 	}
 }

@@ -2,12 +2,15 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 func resource(group, version, plural string) schema.GroupVersionResource {
@@ -172,6 +175,41 @@ func TestWantedMutatingFromNothing(t *testing.T) {
 	}
 	if len(blank.Webhooks) != 0 {
 		t.Error("the current configuration was changed")
+	}
+}
+
+// TestWantedFollowsTheFeatures: the API server asks about the kinds of features as long as they are on.
+func TestWantedFollowsTheFeatures(t *testing.T) {
+	t.Parallel()
+	core := []string{WebhookBindings, WebhookMappings}
+	draft := append(slices.Clone(core), WebhookDraftBindings)
+	mutating, validating := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	steps := []struct {
+		reason   string
+		features feature.Set
+		want     []string
+	}{
+		{reason: "one", features: feature.Of(feature.DraftAPI), want: draft},
+		{
+			reason: "all", features: feature.Of(feature.All()...), want: append(slices.Clone(draft), WebhookSyntheticServices),
+		},
+		{reason: "one again", features: feature.Of(feature.DraftAPI, feature.Templates), want: draft},
+		{reason: "none", want: core},
+	}
+	for _, step := range steps {
+		want := wantedNow(Scope{})
+		want.features = step.features
+		mutating, validating = want.mutating(mutating), want.validating(validating)
+		if diff := cmp.Diff(step.want, names(mutating)); diff != "" {
+			t.Errorf("%s: mutating webhooks (-want +got):\n%s", step.reason, diff)
+		}
+		var got []string
+		for _, hook := range validating.Webhooks {
+			got = append(got, hook.Name)
+		}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s: validating webhooks (-want +got):\n%s", step.reason, diff)
+		}
 	}
 }
 

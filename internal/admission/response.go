@@ -18,7 +18,10 @@ import (
 )
 
 // Operations of a JSON patch (RFC 6902) that the handlers write themselves.
-const opAdd = "add"
+const (
+	opAdd    = projection.OpAdd
+	opRemove = projection.OpRemove
+)
 
 // verdict allows what breaks no rule, and else answers as the API server does for an invalid object of its own, so that
 // a client shows each field with its cause.

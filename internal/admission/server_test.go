@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/projection"
 )
 
@@ -39,7 +40,7 @@ func serve(t *testing.T, self string) string {
 	port := freePort(t)
 	server := admission.NewServer(admission.ServerConfig{
 		Host: "127.0.0.1", Port: port, GetCertificate: certificates.GetCertificate, Projector: projectorFunc(label),
-		Authority: allowing{},
+		Authority: allowing{}, Features: feature.Of(feature.All()...),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -55,7 +56,7 @@ func serve(t *testing.T, self string) string {
 	})
 	one, _ := registrar(t, func(c *admission.RegistrarConfig) {
 		c.Endpoint = admission.Endpoint{URL: fmt.Sprintf("https://127.0.0.1:%d", port)}
-		c.Bundle, c.User = certificates.Bundle, self
+		c.Bundle, c.User, c.Features = certificates.Bundle, self, feature.Of(feature.All()...)
 		c.Scoper = &scoper{scope: admission.Scope{
 			Resources: []schema.GroupVersionResource{deployments()}, Namespaces: []string{in},
 		}}
@@ -134,6 +135,7 @@ func TestEndToEnd(t *testing.T) {
 		return apierrors.IsInvalid(err), nil
 	})
 	e.bindings()
+	e.drafts()
 	e.mappings()
 	e.workloads(self)
 }

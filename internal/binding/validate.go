@@ -45,7 +45,7 @@ func ValidateUpdate(updated, old *bindingv1.ServiceBinding) field.ErrorList {
 	if len(errs) == 0 {
 		return nil
 	}
-	return newErrors(errs, Validate(old))
+	return NewErrors(errs, Validate(old))
 }
 
 func validateDirectory(name string, object *metav1.ObjectMeta, at *field.Path) field.ErrorList {

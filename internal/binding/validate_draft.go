@@ -31,7 +31,7 @@ func ValidateDraftUpdate(updated, old *draftv1alpha1.ServiceBinding) field.Error
 	if len(errs) == 0 {
 		return nil
 	}
-	return newErrors(errs, ValidateDraft(old))
+	return NewErrors(errs, ValidateDraft(old))
 }
 
 func validateApplication(a *draftv1alpha1.ApplicationReference, at *field.Path) field.ErrorList {

@@ -39,7 +39,7 @@ func ValidateMappingUpdate(updated, old *bindingv1.ClusterWorkloadResourceMappin
 	if len(errs) == 0 {
 		return nil
 	}
-	return newErrors(errs, ValidateMapping(old))
+	return NewErrors(errs, ValidateMapping(old))
 }
 
 // validateMappingName wants <plural>.<group>. The core group has no name, and an object's name cannot end in a dot: what

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// newErrors returns what is in now but not in before. Errors are the same when rule, field and value are: each rule
+// NewErrors returns what is in now but not in before. Errors are the same when rule, field and value are: each rule
 // puts the values that it looked at into the error, so that a change of them makes another error.
-func newErrors(now, before field.ErrorList) field.ErrorList {
+func NewErrors(now, before field.ErrorList) field.ErrorList {
 	var fresh field.ErrorList
 	for _, err := range now {
 		known := slices.ContainsFunc(before, func(old *field.Error) bool { return sameError(err, old) })

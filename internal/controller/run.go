@@ -210,6 +210,7 @@ func (p *parts) addAdmission(ctx context.Context, mgr manager.Manager, options O
 		Validating: p.clients.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
 		Bundle:     p.certificates.Bundle,
 		Scoper:     scoper{p.hub},
+		Features:   options.Features,
 		Now:        time.Now,
 	})
 	p.webhooks = admission.NewServer(admission.ServerConfig{
@@ -217,6 +218,7 @@ func (p *parts) addAdmission(ctx context.Context, mgr manager.Manager, options O
 		GetCertificate: p.certificates.GetCertificate, Projector: projector{p.hub},
 		Authority: authority.New(p.clients.AuthorizationV1().SubjectAccessReviews(), p.clients.Discovery(), time.Now),
 		WarnOnly:  options.WarnOnly,
+		Features:  options.Features,
 	})
 	registration := manager.RunnableFunc(p.register)
 	for _, runnable := range []manager.Runnable{p.certificates, p.webhooks, registration} {

@@ -21,6 +21,26 @@ const (
 	EntriesAsEnv Feature = "entries-as-env"
 )
 
+// The webhooks of features that bring kinds of their own.
+const (
+	// DraftAPIWebhook is that of DraftAPI.
+	DraftAPIWebhook = "draftbindings.bowline.dev"
+	// SyntheticServicesWebhook is that of SyntheticServices.
+	SyntheticServicesWebhook = "syntheticservices.bowline.dev"
+)
+
+// OfWebhook returns the feature that a webhook belongs to; false for one that is always there.
+func OfWebhook(name string) (Feature, bool) {
+	switch name {
+	case DraftAPIWebhook:
+		return DraftAPI, true
+	case SyntheticServicesWebhook:
+		return SyntheticServices, true
+	default:
+		return "", false
+	}
+}
+
 // All lists the features in a fixed order.
 func All() []Feature {
 	return []Feature{DraftAPI, Templates, SyntheticServices, SecretGeneration, EntriesAsEnv}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -110,6 +111,26 @@ func adapt(object *unstructured.Unstructured, opts Options) error {
 		return setContainers(object, opts)
 	case isWebhookConfiguration(object) && opts.External:
 		unstructured.RemoveNestedField(object.Object, "webhooks")
+	case isWebhookConfiguration(object):
+		return chooseWebhooks(object, opts.Features)
+	}
+	return nil
+}
+
+// chooseWebhooks leaves out the webhooks of features that are not chosen.
+func chooseWebhooks(configuration *unstructured.Unstructured, features feature.Set) error {
+	hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+	if err != nil {
+		return fmt.Errorf("reading its webhooks: %w", err)
+	}
+	hooks = slices.DeleteFunc(hooks, func(hook any) bool {
+		fields, _ := hook.(map[string]any)
+		name, _ := fields["name"].(string)
+		needed, ok := feature.OfWebhook(name)
+		return ok && !features.Has(needed)
+	})
+	if err := unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks"); err != nil {
+		return fmt.Errorf("setting its webhooks: %w", err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
 )
 
@@ -96,6 +98,52 @@ func TestObjectsFollowTheOptions(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.gone, gone); diff != "" {
 				t.Errorf("%s: left out (-want +got):\n%s", test.reason, diff)
+			}
+		})
+	}
+}
+
+// TestWebhooksFollowTheFeatures: nobody is asked about kinds that are not served.
+func TestWebhooksFollowTheFeatures(t *testing.T) {
+	t.Parallel()
+	core := []string{admission.WebhookBindings, admission.WebhookMappings}
+	tests := []struct {
+		reason   string
+		features []feature.Feature
+		want     []string
+	}{
+		{reason: "the core", want: core},
+		{
+			reason: "another ability makes no kind", features: []feature.Feature{feature.EntriesAsEnv, feature.Templates}, want: core,
+		},
+		{
+			reason: "the draft's bindings", features: []feature.Feature{feature.DraftAPI},
+			want: append(slices.Clone(core), admission.WebhookDraftBindings),
+		},
+		{
+			reason: "everything", features: feature.All(),
+			want: append(slices.Clone(core), admission.WebhookDraftBindings, admission.WebhookSyntheticServices),
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			all := objects(t, install.Options{Features: feature.Of(test.features...)})
+			for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
+				hooks, _, err := unstructured.NestedSlice(find(t, all, kind, admission.DefaultName).Object, "webhooks")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, hook := range hooks {
+					fields, _ := hook.(map[string]any)
+					if name, _ := fields["name"].(string); name != admission.WebhookWorkloads {
+						got = append(got, name)
+					}
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("webhooks of the %s (-want +got):\n%s", kind, diff)
+				}
 			}
 		})
 	}
