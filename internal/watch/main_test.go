@@ -170,9 +170,13 @@ func (b *tappedBody) Close() error {
 	return b.ReadCloser.Close() //nolint:wrapcheck // it passes through
 }
 
-// resourceIn returns the resource and group of a path that lists a resource of the whole cluster; "" for any other path.
+// resourceIn returns the resource and group of a path that lists a resource of the whole cluster or of a namespace; "" for
+// any other path.
 func resourceIn(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if at := len(parts) - 3; at >= 2 && parts[at] == "namespaces" {
+		parts = slices.Delete(parts, at, at+2)
+	}
 	switch {
 	case len(parts) == 3 && parts[0] == "api":
 		return parts[2]
