@@ -44,7 +44,8 @@ func (f *Fault) detail(before string) string {
 	return text
 }
 
-// Faults are all that is wrong, in the order in which it was written. It is an error, and so is each of them.
+// Faults are all that is wrong, in the order in which it was written: first what is so whatever the values are. It is an error,
+// and so is each of them.
 type Faults []*Fault //nolint:errname // what they are
 
 // Error tells the first ten.
