@@ -28,6 +28,9 @@
 //	… and elementType=sliceOfMaps                  <name>_<sourceKey>_<entry>, where sourceValue names an object; or
 //	                                               <name>_<sourceKey>, where sourceValue is {name: …, key: …}
 //
+// Where the path of a Secret or ConfigMap leads to an object {name: …, key: …} rather than to a name, that is the object, and
+// key the entry to take.
+//
 // A field, the elements of a slice of strings and constants need a name; without one, the last field of the path is taken.
 // What a path does not find is an error unless the rule says optional=true, which passes over a missing object and a
 // missing entry of it, too.

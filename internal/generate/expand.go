@@ -76,6 +76,16 @@ func (w *work) one(t *Template, root any) (any, error) {
 	return found, nil
 }
 
+// object gives the object that a template of one expression leads to; nil where it leads to something else.
+func (w *work) object(t *Template, root any) (map[string]any, error) {
+	if _, ok := t.single(); !ok {
+		return nil, nil //nolint:nilnil // a text with several expressions is no object
+	}
+	found, err := w.one(t, root)
+	object, _ := found.(map[string]any)
+	return object, err
+}
+
 // elements gives the elements of the list that the path of a rule leads to; of a path such as {.items[*]}, what it finds.
 func (w *work) elements(r *Rule, root any) ([]any, error) {
 	found, err := w.one(r.Path, root)

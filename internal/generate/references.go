@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,22 +70,31 @@ func (r *Rule) targets(service map[string]any, w *work) ([]target, Faults) {
 	case ElementSliceOfMaps:
 		return r.eachTarget(service, w, r.targetOfMap)
 	default:
-		name, err := w.expand(r.Path, service)
-		if err != nil {
-			return nil, r.faults(err)
-		}
-		t := target{entry: r.SourceKey, name: r.Name}
-		if t.name == "" && t.entry != "" {
-			t.name = t.entry
-		}
-		if err = r.point(&t, name); err == nil {
-			err = w.refer(t.Reference)
-		}
+		t, err := r.target(service, w)
 		if err != nil {
 			return nil, r.faults(err)
 		}
 		return []target{t}, nil
 	}
+}
+
+// target finds the one object that a rule points to, by its name or as name and key.
+func (r *Rule) target(service map[string]any, w *work) (target, error) {
+	t := target{entry: r.SourceKey, name: r.Name}
+	reference, err := w.object(r.Path, service)
+	if err == nil && reference != nil {
+		err = r.pointAs(&t, service, reference)
+	} else if err == nil {
+		var name string
+		if name, err = w.expand(r.Path, service); err == nil {
+			err = r.point(&t, name)
+		}
+	}
+	if err == nil {
+		err = w.refer(t.Reference)
+	}
+	t.name = cmp.Or(t.name, t.entry)
+	return t, err
 }
 
 // targetFinder finds the object that an element of a list points to.
@@ -133,12 +143,18 @@ func (r *Rule) targetOfMap(service map[string]any, i int, element any) (target, 
 	if !ok {
 		return t, r.point(&t, textOf(given))
 	}
+	return t, r.pointAs(&t, service, reference)
+}
+
+// pointAs completes a target by a reference as Kubernetes writes them: an object with a name and, where one entry is meant,
+// its key.
+func (r *Rule) pointAs(t *target, service, reference map[string]any) error {
 	if namespace := text(reference, "namespace"); namespace != "" && namespace != text(service, "metadata", "namespace") {
-		return t, r.invalid(fmt.Sprintf(
-			"element %d points to namespace %s; only objects of the service's own namespace are read", i, bounded(namespace)))
+		return r.invalid(fmt.Sprintf(
+			"the path leads to an object in namespace %s; only those of the service's own namespace are read", bounded(namespace)))
 	}
-	t.entry = text(reference, "key")
-	return t, r.point(&t, text(reference, "name"))
+	t.entry = cmp.Or(t.entry, text(reference, "key"))
+	return r.point(t, text(reference, "name"))
 }
 
 // point completes a target by the name of the object.
