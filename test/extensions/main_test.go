@@ -1,0 +1,126 @@
+package extensions_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2/textlogger"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/controller"
+	"github.com/bowline-dev/bowline/internal/feature"
+	"github.com/bowline-dev/bowline/internal/install"
+	"github.com/bowline-dev/bowline/internal/localplane"
+	"github.com/bowline-dev/bowline/internal/localplane/planetest"
+)
+
+// self is who the controller is in a cluster.
+const self = "system:serviceaccount:" + install.DefaultNamespace + ":bowline-controller"
+
+// atOnce is how many scenarios are played at a time: they mostly wait.
+const atOnce = "8"
+
+var (
+	update = flag.Bool("update", false, "write sees*.txt and refused*.txt anew")
+	// admin is the administrator of the package's one control plane.
+	admin *rest.Config //nolint:gochecknoglobals // set once, by TestMain
+	// logged is all that the controller said.
+	logged journal //nolint:gochecknoglobals // there is one controller
+)
+
+// journal keeps a log in memory.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+// lines gives those that a text stands in.
+func (j *journal) lines(of string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var found []string
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, of) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := parallelism(); err != nil {
+		panic(err)
+	}
+	log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged)))
+	ctrl.SetLogger(log)
+	planetest.Main(m, func(c *rest.Config) {
+		admin = c
+		err := install.Apply(context.Background(), c, install.Options{
+			External: true, Features: feature.Of(feature.All()...),
+		}, func(string) {})
+		if err == nil {
+			err = createKinds(context.Background())
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "preparing the cluster: %v\n", err)
+			os.Exit(1)
+		}
+		go func() {
+			if err := runController(context.Background(), c); err != nil {
+				panic(err)
+			}
+		}()
+	}, planetest.WithControllerManager())
+}
+
+// parallelism lets scenarios be played beside each other, unless the command line says how many.
+func parallelism() error {
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if chosen {
+		return nil
+	}
+	return flag.Set("test.parallel", atOnce)
+}
+
+// runController runs the controller as it runs in a cluster: as its service account, with admission and all features.
+func runController(ctx context.Context, c *rest.Config) error {
+	ports := [2]int{}
+	for i := range ports {
+		port, err := localplane.FreePort(0)
+		if err != nil {
+			return fmt.Errorf("choosing a port: %w", err)
+		}
+		ports[i] = port
+	}
+	c = rest.CopyConfig(c)
+	c.Impersonate = rest.ImpersonationConfig{UserName: self}
+	return controller.Run(ctx, c, controller.Options{
+		Namespace:      install.DefaultNamespace,
+		MetricsAddress: "0",
+		ProbeAddress:   fmt.Sprintf("127.0.0.1:%d", ports[1]),
+		WebhookHost:    "127.0.0.1",
+		WebhookPort:    ports[0],
+		Endpoint:       admission.Endpoint{URL: fmt.Sprintf("https://127.0.0.1:%d", ports[0])},
+		Hosts:          []string{"127.0.0.1", "localhost"},
+		CreateWebhooks: true,
+		Gather:         controller.DefaultGather,
+		Features:       feature.Of(feature.All()...),
+		Log:            textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged))),
+	})
+}
