@@ -69,7 +69,10 @@ func (f *controllerFlags) run(ctx context.Context, streams Streams) error {
 	if err := f.policy.check("bowline controller"); err != nil {
 		return err
 	}
-	f.options.Features = f.features.set()
+	if err := f.features.check("bowline controller"); err != nil {
+		return err
+	}
+	f.options.Features, f.options.KnownOperator = f.features.set(), f.features.knows
 	f.options.WarnOnly, f.options.AllowedSecretTypes = f.policy.warnOnly(), f.policy.allowedSecretTypes
 	config, err := f.cluster.config()
 	if err != nil {

@@ -42,7 +42,10 @@ features, each with permissions of its own, are left out unless they are asked f
   bowline install --print > bowline.yaml`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i.options.Features = f.set()
+			if err := f.check("bowline install"); err != nil {
+				return err
+			}
+			i.options.Features, i.options.Arguments = f.set(), f.arguments()
 			if print {
 				return wrap(install.Render(streams.Out, i.options), "printing the manifests")
 			}

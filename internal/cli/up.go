@@ -71,8 +71,8 @@ Without a node workloads are kept and changed, but no pod runs. With --node this
 containerd, kubelet and, where there is iptables, kube-proxy run too. It needs Linux and root.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := l.policy.check("bowline up"); err != nil {
-				return err
+			if err := errors.Join(l.policy.check("bowline up"), l.features.check("bowline up")); err != nil {
+				return err //nolint:wrapcheck // it says all
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), upTimeout)
 			defer cancel()

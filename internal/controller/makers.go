@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -127,6 +126,11 @@ func (m *making) preparer() {
 }
 
 func (m *making) generator() {
+	known, err := generate.Known(m.options.KnownOperator)
+	if err != nil {
+		m.errs = append(m.errs, fmt.Errorf("adding the generator: %w", err))
+		return
+	}
 	objects := watch.NewObjects(m.parts.reads, produce.KeepVersion, m.queues.ServiceConcerned)
 	m.keeper.Tell(produce.ForService, func(namespace string, owner metav1.OwnerReference) {
 		m.queues.ServiceConcerned(produce.ServiceOf(namespace, owner))
@@ -136,7 +140,7 @@ func (m *making) generator() {
 		name: "generator",
 		reconciler: produce.NewGenerator(produce.GeneratorConfig{
 			Options: m.common(), Hub: m.parts.hub, Objects: objects, Keeper: m.keeper,
-			Definitions: definitions{m.mgr.GetCache()}, Known: func(schema.GroupVersionKind) *generate.Description { return nil },
+			Definitions: definitions{m.mgr.GetCache()}, Known: known,
 			Authority: m.authority(), Clock: time.Now,
 		}),
 		tenant: tenantOfWorkload, queue: &m.queues.services, everywhere: true,

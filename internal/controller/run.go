@@ -78,8 +78,8 @@ type Options struct {
 	Gather time.Duration
 	// Features are the optional abilities that are switched on. Each needs its own roles.
 	Features feature.Set
-	// KnownOperators names the operators whose kinds are described by what Bowline knows of them; nil for all.
-	KnownOperators []string
+	// KnownOperator says whether the resources of an operator are described by what Bowline knows of it; nil for all.
+	KnownOperator func(name string) bool
 	// WarnOnly lets bindings pass whose author may not get the service or update the workload, with a warning.
 	WarnOnly bool
 	// AllowedSecretTypes are types of Secrets with credentials of the platform that may be bound all the same.

@@ -145,7 +145,7 @@ func setContainers(deployment *unstructured.Unstructured, opts Options) error {
 		if fields, ok := container.(map[string]any); ok {
 			fields["image"] = opts.Image
 			arguments, _ := fields["args"].([]any)
-			for _, argument := range opts.Features.Arguments() {
+			for _, argument := range opts.Arguments {
 				arguments = append(arguments, argument)
 			}
 			fields["args"] = arguments

@@ -42,6 +42,8 @@ type Options struct {
 	Policy bool
 	// Features are the optional abilities that are installed, each with its definitions, its roles and the controller's flag.
 	Features feature.Set
+	// Arguments are further ones of the controller.
+	Arguments []string
 	// Force lets Delete remove the bindings and mappings that people made, instead of refusing.
 	Force bool
 	// Timeout bounds each single wait. Defaults to DefaultTimeout.

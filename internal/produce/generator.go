@@ -29,9 +29,6 @@ type Definitions interface {
 	Annotations(ctx context.Context, name string) (map[string]string, error)
 }
 
-// Known tells what is known of a kind without its author's help; nil for nothing.
-type Known func(kind schema.GroupVersionKind) *generate.Description
-
 // Generator makes a Secret for each service that is bound, names none itself, and is described by annotations or
 // descriptors.
 type Generator struct {
@@ -39,7 +36,7 @@ type Generator struct {
 	objects     *watch.Objects[watch.ServiceKey]
 	keeper      *Keeper
 	definitions Definitions
-	known       Known
+	known       *generate.Operators
 	permits     *permits
 	platform    platform
 }
@@ -56,8 +53,8 @@ type GeneratorConfig struct {
 	Keeper *Keeper
 	// Definitions tells of the definitions of the services' kinds.
 	Definitions Definitions
-	// Known tells of kinds that nothing in the cluster describes.
-	Known Known
+	// Known describes services whose operators do not.
+	Known *generate.Operators
 	// Authority says who may read what.
 	Authority Authority
 	// Clock tells the time.
@@ -185,7 +182,7 @@ func (g *Generator) load(s *subject) error {
 // describe finds the recipe of a service; nil where nothing describes it.
 func (g *Generator) describe(ctx context.Context, s *subject) error {
 	sources := generate.Sources{
-		Kind: s.kind, Name: s.key.Name, Resource: s.object.GetAnnotations(), Known: g.known(s.kind),
+		Kind: s.kind, Name: s.key.Name, Resource: s.object.GetAnnotations(), Known: g.known.Describe(s.kind, s.object.Object),
 	}
 	resource, ok := g.hub.Resource(s.kind)
 	if !ok {

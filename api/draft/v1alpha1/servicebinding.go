@@ -31,10 +31,12 @@ type ServiceBindingSpec struct {
 	Service ObjectReference `json:"service"`
 	// mappings add entries that are made from others. They are made before env.
 	// +optional
+	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Mappings []Mapping `json:"mappings,omitempty"`
 	// env sets environment variables in the application's containers. Each variable MUST be named once.
 	// +optional
+	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Env []EnvVar `json:"env,omitempty"`
 }

@@ -24,6 +24,7 @@ type SyntheticProvisionedServiceSpec struct {
 	// mappings are the entries of the Secret. In a value ((name.path)) stands for what the JSONPath finds in the service of
 	// that name, or of that id.
 	// +optional
+	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Mappings []Mapping `json:"mappings,omitempty"`
 }
