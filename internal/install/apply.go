@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/bowline-dev/bowline/internal/feature"
@@ -203,9 +204,32 @@ func (r *run) prune(ctx context.Context) error {
 		if keep[describe(object)] {
 			continue
 		}
+		used, err := r.inUse(ctx, object)
+		if err != nil {
+			return err
+		}
+		if used {
+			r.sayf("%s is kept: there are objects of it; delete them while their feature is on, then install again", describe(object))
+			continue
+		}
 		if err := r.remove(ctx, object); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inUse says whether an object defines a kind of which there are objects: nobody loses any because a feature is switched off.
+func (r *run) inUse(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
+	if object.GroupVersionKind() != crdKind {
+		return false, nil
+	}
+	for _, kind := range []schema.GroupVersionResource{draftKind, syntheticKind} {
+		if kind.GroupResource().String() != object.GetName() {
+			continue
+		}
+		objects, err := r.list(ctx, kind)
+		return len(objects) > 0, err
+	}
+	return false, nil
 }

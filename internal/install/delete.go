@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // Delete takes Bowline out of the cluster. While bindings or mappings of people exist it refuses with an InUseError and
@@ -19,7 +21,7 @@ func Delete(ctx context.Context, cfg *rest.Config, opts Options, progress func(s
 		return err
 	}
 	// What earlier options left out is deleted as well, should it be there.
-	r.opts.External, r.opts.WithoutSecrets, r.opts.Policy = false, false, true
+	r.opts.External, r.opts.WithoutSecrets, r.opts.Policy, r.opts.Features = false, false, true, feature.Of(feature.All()...)
 	if err := r.clearUse(ctx); err != nil {
 		return err
 	}

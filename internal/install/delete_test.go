@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
 )
 
@@ -27,7 +28,7 @@ func mustCreate(t *testing.T, object *unstructured.Unstructured) {
 // assertNothingIsLeft looks for every object of an installation. Only the namespace may take longer than Delete waits.
 func assertNothingIsLeft(t *testing.T) {
 	t.Helper()
-	for _, object := range objects(t, install.Options{}) {
+	for _, object := range objects(t, install.Options{Features: feature.Of(feature.All()...), Policy: true}) {
 		if object.GetKind() == "Namespace" {
 			eventually(t, "the namespace is gone", func() bool { return get(t, object) == nil })
 		} else if get(t, object) != nil {
@@ -69,6 +70,83 @@ func TestDeleteRefusesWhileInUse(t *testing.T) {
 	if diff := cmp.Diff(before, versions(t, install.Options{External: true})); diff != "" {
 		t.Errorf("a refused Delete wrote (-before +after):\n%s", diff)
 	}
+}
+
+// withDrafts is an installation with the draft's kinds.
+func withDrafts() install.Options {
+	return install.Options{External: true, Features: feature.Of(feature.DraftAPI, feature.SyntheticServices)}
+}
+
+// TestDraftsAreUse: what people made of the draft's kinds keeps Bowline there, whatever options Delete is given.
+func TestDraftsAreUse(t *testing.T) {
+	apply(t, withDrafts())
+	mustCreate(t, draft("old"))
+	mustCreate(t, synthetic("kafka"))
+	err := install.Delete(t.Context(), config, install.Options{}, nil)
+	var use *install.InUseError
+	if !errors.As(err, &use) {
+		t.Fatalf("Delete: %v, want an InUseError", err)
+	}
+	want := &install.InUseError{DraftBindings: []string{"default/old"}, SyntheticServices: []string{"default/kafka"}}
+	if diff := cmp.Diff(want, use); diff != "" {
+		t.Errorf("what is in use (-want +got):\n%s", diff)
+	}
+	message := "Bowline is in use: 1 ServiceBinding(s) of service.binding exist: default/old; " +
+		"1 SyntheticProvisionedService(s) exist: default/kafka"
+	if diff := cmp.Diff(message, use.Error()); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+}
+
+// TestDraftsOutliveTheirFeature: who installs without a feature that is in use loses nothing.
+func TestDraftsOutliveTheirFeature(t *testing.T) {
+	apply(t, withDrafts())
+	mustCreate(t, draft("old"))
+	said := apply(t, install.Options{External: true})
+	if get(t, draft("old")) == nil || !said.has("servicebindings.service.binding is kept") {
+		t.Errorf("progress %q, want the kind kept that is in use", said.lines)
+	}
+	if !said.has("syntheticprovisionedservices.service.binding deleted") {
+		t.Errorf("progress %q, want the kind deleted that nobody uses", said.lines)
+	}
+}
+
+func TestForcedDeleteReleasesDrafts(t *testing.T) {
+	apply(t, withDrafts())
+	mustCreate(t, draft("old", "bowline.dev/unbind"))
+	mustCreate(t, synthetic("kafka"))
+	said := &record{}
+	opts := install.Options{Force: true, Timeout: 2 * time.Second}
+	if err := install.Delete(t.Context(), config, opts, said.add); err != nil {
+		t.Fatalf("Delete: %v", err)
+	}
+	if !said.has("its workload (Deployment orders) keeps what was projected") {
+		t.Errorf("progress %q, want the workload named that stays bound", said.lines)
+	}
+	assertNothingIsLeft(t)
+}
+
+// TestDraftsOfOthersAreLeftAlone: the kinds may be another implementation's.
+func TestDraftsOfOthersAreLeftAlone(t *testing.T) {
+	apply(t, withDrafts())
+	crd := find(t, objects(t, withDrafts()), "CustomResourceDefinition", "servicebindings.service.binding")
+	relabel := func(value string) {
+		t.Helper()
+		_, err := resource(t, crd).Patch(t.Context(), crd.GetName(), types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"app.kubernetes.io/part-of":"`+value+`"}}}`), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	relabel("another")
+	mustCreate(t, draft("theirs"))
+	if err := install.Delete(t.Context(), config, install.Options{Force: true}, nil); err != nil {
+		t.Fatalf("Delete: %v", err)
+	}
+	if found := get(t, draft("theirs")); found == nil || found.GetDeletionTimestamp() != nil {
+		t.Error("another implementation's binding was deleted")
+	}
+	relabel("bowline")
 }
 
 func TestForcedDeleteWaitsForTheController(t *testing.T) {

@@ -153,6 +153,30 @@ func binding(version, name string, finalizers ...string) *unstructured.Unstructu
 	return object
 }
 
+// draft returns a binding of the early draft's API.
+func draft(name string, finalizers ...string) *unstructured.Unstructured {
+	object := binding("v1", name, finalizers...)
+	object.SetAPIVersion("service.binding/v1alpha1")
+	workload, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "workload")
+	unstructured.RemoveNestedField(object.Object, "spec", "workload")
+	if err := unstructured.SetNestedField(object.Object, workload, "spec", "application"); err != nil {
+		panic(err)
+	}
+	return object
+}
+
+func synthetic(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "service.binding/v1alpha1",
+		"kind":       "SyntheticProvisionedService",
+		"metadata":   map[string]any{"name": name, "namespace": "default"},
+		"spec": map[string]any{
+			"type":     "kafka",
+			"services": []any{map[string]any{"apiVersion": "v1", "kind": "Secret", "name": "orders-db"}},
+		},
+	}}
+}
+
 // mapping returns a ClusterWorkloadResourceMapping whose one template has the given fields.
 func mapping(version, name string, template map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{

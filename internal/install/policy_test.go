@@ -51,6 +51,45 @@ func bindingsOf(t *testing.T, user string) dynamic.ResourceInterface {
 		Namespace("default")
 }
 
+// TestPolicyAsksAboutDrafts: the same questions, of the draft's bindings, on a change of an option, too.
+func TestPolicyAsksAboutDrafts(t *testing.T) {
+	opts := withDrafts()
+	opts.Policy = true
+	apply(t, opts)
+	as := rest.CopyConfig(config)
+	as.Impersonate.UserName = "drafted"
+	client, err := dynamic.NewForConfig(as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := client.Resource(schema.GroupVersionResource{Group: "service.binding", Version: "v1alpha1", Resource: "servicebindings"}).
+		Namespace("default")
+	mustCreate(t, draft("drafted"))
+	grant(t, "drafted", rbacv1.PolicyRule{
+		Verbs: []string{"create", "patch"}, APIGroups: []string{"service.binding"}, Resources: []string{"servicebindings"},
+	})
+	grant(t, "drafted", rule("get", "", "secrets", "orders-db"))
+	eventually(t, "who may not update the application is refused", func() bool {
+		_, err := own.Create(t.Context(), draft("probe"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `spec.application: user "drafted" may not update deployments.apps "orders"`)
+	})
+	patch := func(text string) error {
+		_, err := own.Patch(t.Context(), "drafted", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+		return err
+	}
+	if err := patch(`{"metadata":{"annotations":{"a":"b"}}}`); err != nil {
+		t.Errorf("an annotation is answered with %v", err)
+	}
+	if err := patch(`{"metadata":{"annotations":{"bowline.dev/env":"all"}}}`); !apierrors.IsForbidden(err) {
+		t.Errorf("an option is answered with %v", err)
+	}
+	grant(t, "drafted", rule("update", "apps", "deployments", "orders"))
+	eventually(t, "who may do both is let through", func() bool {
+		_, err := own.Create(t.Context(), draft("good"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil
+	})
+}
+
 // changed is a binding with other values at paths of its spec; nil removes.
 func changed(name string, fields map[string]any) *unstructured.Unstructured {
 	object := binding("v1beta1", name)
@@ -121,6 +160,9 @@ func edits(t *testing.T) {
 		return err
 	}
 	eventually(t, "an edit of labels is let through", func() bool { return patch(`{"metadata":{"labels":{"a":"b"}}}`) == nil })
+	if err := patch(`{"metadata":{"annotations":{"bowline.dev/env":"all"}}}`); !apierrors.IsForbidden(err) {
+		t.Errorf("an option is answered with %v", err)
+	}
 	if err := patch(`{"spec":{"type":"postgresql"}}`); !apierrors.IsForbidden(err) || !strings.Contains(fmt.Sprint(err), "may not get secrets") {
 		t.Errorf("an edit of the spec is answered with %v", err)
 	}

@@ -14,28 +14,45 @@ import (
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 )
 
-const (
-	bindingsResource = "servicebindings"
-	mappingsResource = "clusterworkloadresourcemappings"
+// The kinds of people's objects. Those of the early draft belong to features, and so may not be there.
+var (
+	bindingKind   = bindingv1.GroupVersion.WithResource("servicebindings")
+	mappingKind   = bindingv1.GroupVersion.WithResource("clusterworkloadresourcemappings")
+	draftKind     = draftGroupVersion.WithResource("servicebindings")
+	syntheticKind = draftGroupVersion.WithResource("syntheticprovisionedservices")
+
+	crdKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+	draftGroupVersion = schema.GroupVersion{Group: "service.binding", Version: "v1alpha1"}
 )
 
-// InUseError reports the bindings and mappings of people that keep Bowline from being removed.
+// InUseError reports the bindings, services and mappings of people that keep Bowline from being removed.
 type InUseError struct {
 	// Bindings are ServiceBindings as <namespace>/<name>, sorted.
 	Bindings []string
+	// DraftBindings are the ServiceBindings of the early draft's API, as <namespace>/<name>, sorted.
+	DraftBindings []string
+	// SyntheticServices are SyntheticProvisionedServices, as <namespace>/<name>, sorted.
+	SyntheticServices []string
 	// Mappings are the ClusterWorkloadResourceMappings that Bowline did not bring, sorted.
 	Mappings []string
 }
 
 // Error implements error.
 func (e *InUseError) Error() string {
-	parts := make([]string, 0, 2)
-	if len(e.Bindings) > 0 {
-		parts = append(parts, fmt.Sprintf("%d ServiceBinding(s) exist: %s", len(e.Bindings), shortList(e.Bindings)))
-	}
-	if len(e.Mappings) > 0 {
-		parts = append(parts, fmt.Sprintf("%d ClusterWorkloadResourceMapping(s) exist: %s",
-			len(e.Mappings), shortList(e.Mappings)))
+	var parts []string
+	for _, use := range []struct {
+		kind  string
+		names []string
+	}{
+		{"ServiceBinding(s)", e.Bindings},
+		{"ServiceBinding(s) of service.binding", e.DraftBindings},
+		{"SyntheticProvisionedService(s)", e.SyntheticServices},
+		{"ClusterWorkloadResourceMapping(s)", e.Mappings},
+	} {
+		if len(use.names) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s exist: %s", len(use.names), use.kind, shortList(use.names)))
+		}
 	}
 	return "Bowline is in use: " + strings.Join(parts, "; ")
 }
@@ -56,38 +73,59 @@ func shortList(names []string) string {
 
 // clearUse refuses while people use Bowline, or, with force, ends that use.
 func (r *run) clearUse(ctx context.Context) error {
-	bindings, err := r.list(ctx, bindingsResource)
-	if err != nil {
-		return err
-	}
 	if r.opts.Force {
-		return r.releaseBindings(ctx, bindings)
-	}
-	mappings, err := r.list(ctx, mappingsResource)
-	if err != nil {
-		return err
+		return r.releaseBindings(ctx)
 	}
 	use := &InUseError{}
-	for _, binding := range bindings {
-		use.Bindings = append(use.Bindings, binding.GetNamespace()+"/"+binding.GetName())
-	}
-	for _, mapping := range mappings {
-		if mapping.GetLabels()[ownerLabel] != ownerValue {
-			use.Mappings = append(use.Mappings, mapping.GetName())
+	for _, kind := range []struct {
+		of    schema.GroupVersionResource
+		names *[]string
+	}{
+		{bindingKind, &use.Bindings}, {draftKind, &use.DraftBindings}, {syntheticKind, &use.SyntheticServices}, {mappingKind, &use.Mappings},
+	} {
+		names, err := r.namesOfPeoples(ctx, kind.of)
+		if err != nil {
+			return err
 		}
+		*kind.names = names
 	}
-	if len(use.Bindings)+len(use.Mappings) == 0 {
+	if len(use.Bindings)+len(use.DraftBindings)+len(use.SyntheticServices)+len(use.Mappings) == 0 {
 		return nil
 	}
-	slices.Sort(use.Bindings)
-	slices.Sort(use.Mappings)
 	return use
 }
 
+// namesOfPeoples lists the objects of a kind that Bowline did not bring, sorted.
+func (r *run) namesOfPeoples(ctx context.Context, kind schema.GroupVersionResource) ([]string, error) {
+	objects, err := r.list(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, object := range objects {
+		if object.GetLabels()[ownerLabel] != ownerValue || object.GetNamespace() != "" {
+			names = append(names, strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/"))
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// bindings lists the bindings of both APIs.
+func (r *run) bindings(ctx context.Context) ([]unstructured.Unstructured, error) {
+	bindings, err := r.list(ctx, bindingKind)
+	if err != nil {
+		return nil, err
+	}
+	drafts, err := r.list(ctx, draftKind)
+	return append(bindings, drafts...), err
+}
+
 // releaseBindings deletes the bindings and waits for the running controller to release their workloads.
-func (r *run) releaseBindings(ctx context.Context, bindings []unstructured.Unstructured) error {
-	if len(bindings) == 0 {
-		return nil
+func (r *run) releaseBindings(ctx context.Context) error {
+	bindings, err := r.bindings(ctx)
+	if err != nil || len(bindings) == 0 {
+		return err
 	}
 	for i := range bindings {
 		if err := r.delete(ctx, &bindings[i]); err != nil {
@@ -96,7 +134,7 @@ func (r *run) releaseBindings(ctx context.Context, bindings []unstructured.Unstr
 	}
 	r.sayf("waiting for the controller to release the workloads of %d ServiceBinding(s)", len(bindings))
 	released, err := r.await(ctx, func(ctx context.Context) (bool, error) {
-		left, err := r.list(ctx, bindingsResource)
+		left, err := r.bindings(ctx)
 		return len(left) == 0, err
 	})
 	if err != nil {
@@ -110,7 +148,7 @@ func (r *run) releaseBindings(ctx context.Context, bindings []unstructured.Unstr
 
 // abandon takes Bowline's finalizers from every binding that is being deleted, and says which workload stays as it is.
 func (r *run) abandon(ctx context.Context) error {
-	bindings, err := r.list(ctx, bindingsResource)
+	bindings, err := r.bindings(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,12 +165,20 @@ func (r *run) abandon(ctx context.Context) error {
 		if !taken {
 			continue
 		}
-		kind, _, _ := unstructured.NestedString(binding.Object, "spec", "workload", "kind")
-		name, _, _ := unstructured.NestedString(binding.Object, "spec", "workload", "name")
-		r.sayf("%s given up: its workload (%s) keeps what was projected", describe(binding),
-			strings.TrimSpace(kind+" "+name))
+		r.sayf("%s given up: its workload (%s) keeps what was projected", describe(binding), workloadOf(binding))
 	}
 	return nil
+}
+
+// workloadOf says which workload a binding of either API names.
+func workloadOf(binding *unstructured.Unstructured) string {
+	field := "workload"
+	if binding.GroupVersionKind().Group == draftKind.Group {
+		field = "application"
+	}
+	kind, _, _ := unstructured.NestedString(binding.Object, "spec", field, "kind")
+	name, _, _ := unstructured.NestedString(binding.Object, "spec", field, "name")
+	return strings.TrimSpace(kind + " " + name)
 }
 
 func ownFinalizer(name string) bool {
@@ -156,17 +202,21 @@ func (r *run) setFinalizers(ctx context.Context, object *unstructured.Unstructur
 	return true, nil
 }
 
-// list returns every object of one of the specification's kinds; none where the kind is not served.
-func (r *run) list(ctx context.Context, resource string) ([]unstructured.Unstructured, error) {
-	gvr := schema.GroupVersionResource{
-		Group: bindingv1.GroupVersion.Group, Version: bindingv1.GroupVersion.Version, Resource: resource,
+// list returns every object of a kind; none where the kind is not served, nor where one of the draft's kinds is served by
+// somebody else: nobody's objects but those that Bowline acts on are its business.
+func (r *run) list(ctx context.Context, kind schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
+	if kind.Group == draftGroupVersion.Group {
+		crd, err := r.live(ctx, stub(crdKind, "", kind.GroupResource().String()))
+		if err != nil || crd == nil || crd.GetLabels()[ownerLabel] != ownerValue {
+			return nil, err
+		}
 	}
-	list, err := r.client.Resource(gvr).List(ctx, metav1.ListOptions{})
+	list, err := r.client.Resource(kind).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", resource, err)
+		return nil, fmt.Errorf("listing %s: %w", kind.Resource, err)
 	}
 	return list.Items, nil
 }
