@@ -36,6 +36,9 @@ const (
 // ErrNotLeading says that this replica writes nothing, since another one leads.
 var ErrNotLeading = errors.New("another replica writes")
 
+// ErrEnding says that the namespace is being deleted, so that nothing is made in it any more.
+var ErrEnding = errors.New("the namespace is being deleted")
+
 // TakenError says that a Secret of the name exists that was not made for this.
 type TakenError struct {
 	// Name of the Secret.
@@ -170,8 +173,8 @@ func (k *Keeper) changed(item any) {
 	}
 }
 
-// Ensure makes the Secret be as it is wanted, with one write where it is not. The error is ErrNotLeading, a *TakenError, or
-// passing.
+// Ensure makes the Secret be as it is wanted, with one write where it is not. The error is ErrNotLeading, ErrEnding, a
+// *TakenError, or passing.
 func (k *Keeper) Ensure(ctx context.Context, w Wanted) error {
 	have := k.known(w.NamespacedName)
 	want := digest(w.Type, w.Data)
@@ -273,6 +276,9 @@ func (k *Keeper) create(ctx context.Context, w Wanted) error {
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return &TakenError{Name: w.Name} // or made a moment ago by a replica that led: it will be known, and then looked at again
+	}
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return ErrEnding
 	}
 	if err != nil {
 		return fmt.Errorf("creating Secret %s: %w", w.NamespacedName, err)

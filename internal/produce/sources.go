@@ -57,7 +57,7 @@ func entriesOf(object *unstructured.Unstructured) (map[string][]byte, error) {
 
 // waiting says whether an error only means that there is nothing to do until something comes back as a change.
 func waiting(err error) bool {
-	return errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading)
+	return errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading) || errors.Is(err, ErrEnding)
 }
 
 var errNotEntries = errors.New("it is not of the form that the API server keeps")
