@@ -32,6 +32,8 @@ type makers struct {
 	services   atomic.Pointer[queue[watch.ServiceKey]]
 	bindings   atomic.Pointer[queue[binding.Key]]
 	synthetics atomic.Pointer[queue[types.NamespacedName]]
+	// looks have the objects of a group's kinds looked for again. They are all there before the first report.
+	looks []func(group string)
 }
 
 // ServiceConcerned has a service looked at.
@@ -39,6 +41,13 @@ func (m *makers) ServiceConcerned(key watch.ServiceKey) { enqueue(&m.services, k
 
 // BindingConcerned has a binding prepared.
 func (m *makers) BindingConcerned(key binding.Key) { enqueue(&m.bindings, key) }
+
+// GroupConcerned has sources looked for again whose kind may have come.
+func (m *makers) GroupConcerned(group string) {
+	for _, look := range m.looks {
+		look(group)
+	}
+}
 
 func (m *makers) syntheticConcerned(name types.NamespacedName) { enqueue(&m.synthetics, name) }
 
@@ -117,6 +126,7 @@ func (m *making) preparer() {
 	m.keeper.Tell(produce.ForBinding, func(namespace string, owner metav1.OwnerReference) {
 		m.queues.BindingConcerned(produce.BindingOf(namespace, owner))
 	})
+	m.queues.looks = append(m.queues.looks, objects.Look)
 	m.add(objects)
 	addMaker(m, maker[binding.Key]{
 		name: "preparer", reconciler: produce.NewPreparer(m.parts.hub, objects, m.keeper, m.common()),
@@ -135,6 +145,7 @@ func (m *making) generator() {
 	m.keeper.Tell(produce.ForService, func(namespace string, owner metav1.OwnerReference) {
 		m.queues.ServiceConcerned(produce.ServiceOf(namespace, owner))
 	})
+	m.queues.looks = append(m.queues.looks, objects.Look)
 	m.add(objects)
 	addMaker(m, maker[watch.ServiceKey]{
 		name: "generator",
@@ -153,6 +164,7 @@ func (m *making) synthesizer() {
 	m.keeper.Tell(produce.ForSynthetic, func(namespace string, owner metav1.OwnerReference) {
 		m.queues.syntheticConcerned(produce.SyntheticNameOf(namespace, owner))
 	})
+	m.queues.looks = append(m.queues.looks, objects.Look)
 	m.add(objects)
 	addMaker(m, maker[types.NamespacedName]{
 		name: "synthesizer",

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/bowline-dev/bowline/internal/authority"
@@ -96,10 +97,13 @@ func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.R
 	if key.Kind == binding.SecretKind.GroupKind() {
 		return ctrl.Result{}, nil
 	}
-	s := &subject{key: key, kind: bound[0].Service.GroupVersionKind, bound: bound}
+	s := &subject{key: key, kind: g.version(bound), bound: bound}
 	made, err := g.generate(ctx, s)
 	if waiting(err) {
 		return ctrl.Result{}, nil
+	}
+	if t := refusedWrite(err); t != nil {
+		made, err = g.failed(s, t.reason, t.message), nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -109,6 +113,23 @@ func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.R
 		return ctrl.Result{RequeueAfter: lookAgain}, nil // a permission may be granted, or a Secret that is not ours go
 	}
 	return ctrl.Result{}, nil
+}
+
+// version is the version in which a service is read: the most stable of those that bindings name and the API server serves.
+// That one binding names a version that is not served is no matter to the others.
+func (g *Generator) version(bound []*binding.Binding) schema.GroupVersionKind {
+	best := bound[0].Service.GroupVersionKind
+	served := false
+	for _, b := range bound {
+		kind := b.Service.GroupVersionKind
+		if _, unavailable := errors.AsType[*watch.KindError](g.hub.ServiceKind(b)); unavailable {
+			continue
+		}
+		if !served || version.CompareKubeAwareVersionStrings(kind.Version, best.Version) > 0 {
+			best, served = kind, true
+		}
+	}
+	return best
 }
 
 // subject is a service that is looked at.
@@ -210,8 +231,8 @@ func (g *Generator) versions(s *subject) ([]map[string]any, error) {
 		return nil, watch.ErrStarting
 	}
 	versions := make([]map[string]any, 0, len(found))
-	for _, version := range found {
-		versions = append(versions, version.Object)
+	for _, object := range found {
+		versions = append(versions, object.Object)
 	}
 	return versions, nil // none where OLM is not there, or may not be asked
 }

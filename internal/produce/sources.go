@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,6 +61,15 @@ func waiting(err error) bool {
 	return errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading) || errors.Is(err, ErrEnding)
 }
 
+// refusedWrite says why a Secret was not written where trying again would not help, so that whoever waits for it can go on;
+// nil for another error.
+func refusedWrite(err error) *trouble {
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsRequestEntityTooLargeError(err) {
+		return nil
+	}
+	return &trouble{ReasonNotWritten, fmt.Sprintf("%v; see that Bowline has the role of the feature, and that nothing else refuses the Secret", err)}
+}
+
 var errNotEntries = errors.New("it is not of the form that the API server keeps")
 
 // objectRef names an object.
@@ -93,6 +103,8 @@ func unreadable(err error) *trouble {
 	case watch.NoSuchKind:
 		return &trouble{ReasonSourceMissing, fmt.Sprintf(
 			"%v; correct the reference, or install its CustomResourceDefinition", fault)}
+	case watch.Failing:
+		return &trouble{ReasonSourceUnreachable, fmt.Sprintf("%v; see whether its conversion webhook or API service answers", fault)}
 	case watch.Forbidden:
 	}
 	return &trouble{ReasonSourceUnreadable, fmt.Sprintf(

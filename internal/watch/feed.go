@@ -39,6 +39,8 @@ const (
 	NotNamespaced
 	// Forbidden means that Bowline may not list or watch the kind.
 	Forbidden
+	// Failing means that the API server answered with errors, time and again.
+	Failing
 )
 
 // Error says what is wrong with the kind.
@@ -50,6 +52,8 @@ func (e *KindError) Error() string {
 		return fmt.Sprintf("kind %s in %s is cluster-scoped", e.Kind.Kind, e.Kind.GroupVersion())
 	case Forbidden:
 		return fmt.Sprintf("Bowline may not list and watch %s", e.Resource.GroupResource())
+	case Failing:
+		return fmt.Sprintf("the API server does not list kind %s in %s", e.Kind.Kind, e.Kind.GroupVersion())
 	}
 	return "the kind cannot be watched"
 }

@@ -52,6 +52,8 @@ type Makers interface {
 	ServiceConcerned(key ServiceKey)
 	// BindingConcerned is called when what a binding composes, or what it composes that of, may have changed.
 	BindingConcerned(key binding.Key)
+	// GroupConcerned is called when kinds of a group may have come or gone.
+	GroupConcerned(group string)
 }
 
 // Hub keeps what bindings have to do with in memory.

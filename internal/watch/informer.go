@@ -208,8 +208,12 @@ func (h *Hub) definitionHandler() cache.ResourceEventHandler {
 				then(f)
 			}
 		}
+		if h.makers == nil {
+			return
+		}
+		h.makers.GroupConcerned(group)
 		for key := range h.index.services {
-			if key.Kind.Group == group && h.makers != nil {
+			if key.Kind.Group == group {
 				h.makers.ServiceConcerned(key) // the definition may bear a description
 			}
 		}

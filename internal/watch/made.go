@@ -109,6 +109,14 @@ func (h *Hub) BoundTo(key ServiceKey) []*binding.Binding {
 	return found
 }
 
+// ServiceKind returns nil when the kind of a binding's service is in memory, and else ErrStarting or a *KindError.
+func (h *Hub) ServiceKind(b *binding.Binding) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	_, err := h.objects(b.Service.GroupVersionKind)
+	return err
+}
+
 // Secret returns the name of the binding Secret of a binding's service. The error is ErrStarting, a *KindError about the
 // service's kind, or a *service.Unavailable.
 func (h *Hub) Secret(b *binding.Binding) (string, error) {

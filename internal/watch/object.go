@@ -34,17 +34,26 @@ type objectWatch struct {
 	objects map[string]*unstructured.Unstructured
 }
 
+// failing is after how many failures in a row an object counts as one that the API server does not give. What is in memory
+// already stays there.
+const failing = 4
+
 // run does the work until the context ends.
 func (w *objectWatch) run(ctx context.Context, client dynamic.Interface, served *servedKinds) {
-	retry := firstRetry
+	retry, failures := firstRetry, 0
 	for ctx.Err() == nil {
 		err := w.follow(ctx, client, served)
 		if err == nil {
-			retry = firstRetry
+			retry, failures = firstRetry, 0
 			continue // the API server ends every watch some time
 		}
-		if fault := (*KindError)(nil); errors.As(err, &fault) {
+		failures++
+		fault := (*KindError)(nil)
+		switch _, known := w.list(); {
+		case errors.As(err, &fault):
 			w.publish(err)
+		case errors.Is(known, ErrStarting) && failures >= failing:
+			w.publish(&KindError{Kind: w.ref.GroupVersionKind, Fault: Failing}) // whoever waits for it can go on
 		}
 		w.pause(ctx, retry)
 		retry = min(2*retry, lastRetry)
