@@ -346,12 +346,9 @@ func (g *Generator) read(s *subject, need generate.Need) (map[string][]byte, *tr
 // failed is what was made of a service for which nothing can be made now. What was made before stays.
 func (g *Generator) failed(s *subject, reason, message string) watch.Made {
 	s.troubled = true
-	made := watch.Made{Secret: g.before(s)}
-	if made.Secret != "" {
-		message += fmt.Sprintf("; Secret %q stays as it was made before", made.Secret)
-	}
-	made.Problem = &service.Unavailable{Reason: reason, Message: message}
-	return made
+	before := g.before(s)
+	t := &trouble{reason, message}
+	return watch.Made{Secret: before, Problem: t.keeping(before).unavailable()}
 }
 
 // before is the name of the Secret that was made before; empty for none.

@@ -84,7 +84,7 @@ func (p *Preparer) serve(ctx context.Context, b *binding.Binding) (ctrl.Result, 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	prepared.Problem = t.unavailable()
+	prepared.Problem = t.keeping(prepared.Secret).unavailable()
 	p.hub.SetPrepared(prepared)
 	if t != nil {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil

@@ -82,6 +82,14 @@ type trouble struct {
 	reason, message string
 }
 
+// keeping adds that a Secret that was made before stays; it is empty where there is none.
+func (t *trouble) keeping(secret string) *trouble {
+	if t == nil || secret == "" {
+		return t
+	}
+	return &trouble{t.reason, t.message + fmt.Sprintf("; Secret %q stays as it was made before", secret)}
+}
+
 // unavailable is the trouble as a binding meets it; nil for none.
 func (t *trouble) unavailable() *service.Unavailable {
 	if t == nil {

@@ -270,10 +270,7 @@ func (o outcome) status(
 		if problem == nil {
 			continue
 		}
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, problem.reason, problem.message
-		if o.secret != "" {
-			ready.Message += fmt.Sprintf("; Secret %q stays as it was made before", o.secret)
-		}
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, problem.reason, problem.keeping(o.secret).message
 	}
 	for _, c := range []metav1.Condition{ready, sources} {
 		c.Message, c.ObservedGeneration, c.LastTransitionTime = clip(c.Message), object.Generation, now
