@@ -297,12 +297,12 @@ func TestReferences(t *testing.T) {
 		for _, o := range need.Origins {
 			keys = append(keys, o.Key)
 		}
-		lines = append(lines, fmt.Sprintf("%s %v %s", need.Reference, need.Optional, strings.Join(keys, " ")))
+		lines = append(lines, fmt.Sprintf("%s %v %v %v %s", need.Reference, need.Optional, need.Whole, need.Entries, strings.Join(keys, " ")))
 	}
 	want := []string{
-		`ConfigMap "settings" true service.binding/b`,
-		`Secret "app" false service.binding service.binding/a service.binding/c`,
-		`Secret "other" false service.binding/c`,
+		`ConfigMap "settings" true false [mode] service.binding/b`,
+		`Secret "app" false true [a] service.binding service.binding/a service.binding/c`,
+		`Secret "other" false true [] service.binding/c`,
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -20,6 +20,23 @@ type Need struct {
 	Origins []Origin
 	// Optional says that each of these rules passes it over where it is missing.
 	Optional bool
+	// Entries are those that are taken of it by name, sorted.
+	Entries []string
+	// Whole says that a rule takes every entry.
+	Whole bool
+}
+
+// add notes that a rule points to the object.
+func (n *Need) add(r *Rule, entry string) {
+	if !slices.Contains(n.Origins, r.Origin) {
+		n.Origins = append(n.Origins, r.Origin)
+	}
+	n.Optional = n.Optional && r.Optional
+	if entry == "" {
+		n.Whole = true
+	} else if at, found := slices.BinarySearch(n.Entries, entry); !found {
+		n.Entries = slices.Insert(n.Entries, at, entry)
+	}
 }
 
 // References lists what must be read, each object once, sorted. Those that could be found come beside the error, which is
@@ -42,10 +59,7 @@ func (r *Recipe) References(service map[string]any) ([]Need, error) {
 				at[t.Reference] = i
 				needs = append(needs, Need{Reference: t.Reference, Optional: true})
 			}
-			if !slices.Contains(needs[i].Origins, rule.Origin) {
-				needs[i].Origins = append(needs[i].Origins, rule.Origin)
-			}
-			needs[i].Optional = needs[i].Optional && rule.Optional
+			needs[i].add(rule, t.entry)
 		}
 	}
 	slices.SortFunc(needs, func(a, b Need) int { return compareReferences(a.Reference, b.Reference) })
