@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -12,22 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 
 	"github.com/bowline-dev/bowline/internal/check"
 )
 
 // objectName is how an object is named.
 var objectName = regexp.MustCompile(`^[^/]+/[^/]+$`)
-
-// finder gets objects from a cluster, by what people call them.
-type finder struct {
-	client    dynamic.Interface
-	mapper    meta.RESTMapper
-	namespace string
-}
 
 // fromCluster gets the objects that are named, and those that they refer to.
 func (f *checkFlags) fromCluster(ctx context.Context, args []string) ([]check.Subject, error) {
@@ -58,65 +47,23 @@ func (f *checkFlags) fromCluster(ctx context.Context, args []string) ([]check.Su
 }
 
 func (f *checkFlags) finder() (*finder, error) {
-	config, err := f.cluster.config()
+	found, err := f.cluster.finder(f.namespace)
 	if err != nil {
 		return nil, f.refuse(err, "")
 	}
-	namespace := f.namespace
-	if namespace == "" {
-		if namespace, err = f.cluster.namespace(); err != nil {
-			return nil, f.refuse(err, "")
-		}
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, f.refuse(fmt.Errorf("making a client: %w", err), "correct the kubeconfig")
-	}
-	served, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, f.refuse(fmt.Errorf("making a client: %w", err), "correct the kubeconfig")
-	}
-	groups, err := restmapper.GetAPIGroupResources(served) // the deferred one writes to standard error by itself
-	if err != nil {
-		return nil, f.refuse(fmt.Errorf("asking the cluster for its kinds: %w", err), "see whether the cluster of the kubeconfig is reachable")
-	}
-	return &finder{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups), namespace: namespace}, nil
+	return found, nil
 }
 
 // explain turns what the API server said into what to do.
 func (f *checkFlags) explain(err error, arg string) error {
 	switch {
-	case meta.IsNoMatchError(err):
-		return f.refuse(fmt.Errorf("the cluster serves no kind as in %s", arg), "try KIND.GROUP/NAME, as in databases.example.com/orders")
-	case apierrors.IsNotFound(err):
-		return f.refuse(fmt.Errorf("there is no %s in this namespace", arg), "correct the name, or choose another with --namespace")
+	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
+		return f.refuse(notFound(err, arg), "")
 	case apierrors.IsForbidden(err):
 		return f.refuse(fmt.Errorf("checking %s: %w", arg, err), "get the permission that it names; check only reads")
 	default:
-		return f.refuse(fmt.Errorf("checking %s: %w", arg, err), "see whether the cluster of the kubeconfig is reachable")
+		return f.refuse(fmt.Errorf("checking %s: %w", arg, err), unreachable)
 	}
-}
-
-// mapping finds the kind for a word as in kubectl: a plural or a singular, with or without version and group.
-func (f *finder) mapping(word string) (*meta.RESTMapping, error) {
-	versioned, group := schema.ParseResourceArg(strings.ToLower(word))
-	if versioned != nil {
-		if kind, err := f.mapper.KindFor(*versioned); err == nil {
-			return f.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		}
-	}
-	kind, err := f.mapper.KindFor(group.WithVersion(""))
-	if err != nil {
-		return nil, err
-	}
-	return f.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-}
-
-func (f *finder) get(ctx context.Context, mapping *meta.RESTMapping, name string) (*unstructured.Unstructured, error) {
-	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return nil, errors.New("the kind has no namespace, so nothing of it can be bound")
-	}
-	return f.client.Resource(mapping.Resource).Namespace(f.namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // gatherer collects objects, each once.

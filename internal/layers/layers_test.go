@@ -29,6 +29,7 @@ func layers() [][]string {
 		{"cmd/bowline"},
 		{"internal/cli"},
 		{"internal/check"},
+		{"internal/explain"},
 		{"internal/controller"},
 		{"internal/produce"},
 		{"internal/admission"},
