@@ -17,6 +17,7 @@ import (
 
 	"github.com/bowline-dev/bowline/internal/admission"
 	"github.com/bowline-dev/bowline/internal/controller"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
 )
 
@@ -58,7 +59,7 @@ certificate.`,
 	flags.DurationVar(&o.Gather, "gather", controller.DefaultGather,
 		"how long a workload waits for further bindings before it is changed, so that bindings applied together cause one rollout")
 	f.policy.bind(flags)
-	f.features.bind(flags, false)
+	f.features.bind(flags, feature.Set{})
 	flags.IntVarP(&f.verbosity, "verbosity", "v", 0, "1 tells more")
 	return cmd
 }

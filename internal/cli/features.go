@@ -25,15 +25,21 @@ type features struct {
 	known  []string
 }
 
-// bind adds the flags; byDefault says whether the features are on unless told otherwise.
-func (f *features) bind(flags *pflag.FlagSet, byDefault bool) {
+// bind adds the flags; byDefault are the features that are on unless told otherwise.
+func (f *features) bind(flags *pflag.FlagSet, byDefault feature.Set) {
 	f.chosen = map[feature.Feature]*bool{}
 	for _, name := range feature.All() {
-		f.chosen[name] = flags.Bool(string(name), byDefault, name.Help())
+		f.chosen[name] = flags.Bool(string(name), byDefault.Has(name), name.Help())
 	}
 	flags.StringSliceVar(&f.known, "known-operators", []string{allOperators},
 		"operators whose resources are described by what Bowline knows of them, for --"+string(feature.SecretGeneration)+
 			": their names, "+allOperators+" or "+noOperators)
+}
+
+// onThisMachine are the features that are on where a control plane is started for one person. The early draft's API is not
+// among them: with two kinds of one name, "kubectl get servicebindings" would show those of the draft.
+func onThisMachine() feature.Set {
+	return feature.Of(slices.DeleteFunc(feature.All(), func(f feature.Feature) bool { return f == feature.DraftAPI })...)
 }
 
 // check sees that each known operator is one.

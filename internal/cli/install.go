@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
 )
 
@@ -58,7 +59,7 @@ features, each with permissions of its own, are left out unless they are asked f
 	}
 	i.bind(cmd)
 	flags := cmd.Flags()
-	f.bind(flags, false)
+	f.bind(flags, feature.Set{})
 	f.bindFull(flags)
 	flags.BoolVar(&print, "print", false, "print the manifests and apply nothing")
 	flags.StringVar(&i.options.Image, "image", install.DefaultImage, "image of the controller")

@@ -67,6 +67,7 @@ func newUp(streams Streams) *cobra.Command {
 		Short: "Start a control plane on this machine, with Bowline in it",
 		Long: `Up starts etcd, kube-apiserver and kube-controller-manager on loopback, installs Bowline into them and runs its
 controller. All of it lives in the data directory and goes on when this command has ended; a second up finds the first.
+Optional features are on, but for the early draft's API (--draft-api), whose kind has the name of the specification's.
 Without a node workloads are kept and changed, but no pod runs. With --node this machine becomes one: kube-scheduler,
 containerd, kubelet and, where there is iptables, kube-proxy run too. It needs Linux and root.`,
 		Args: noArguments,
@@ -84,7 +85,7 @@ containerd, kubelet and, where there is iptables, kube-proxy run too. It needs L
 	cmd.Flags().BoolVar(&l.node, "node", false, "make this machine a node, on which pods run")
 	cmd.Flags().BoolVar(&audit, "audit-log", false, "let the API server log every request")
 	l.policy.bind(cmd.Flags())
-	l.features.bind(cmd.Flags(), true)
+	l.features.bind(cmd.Flags(), onThisMachine())
 	return cmd
 }
 
