@@ -10,11 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2/textlogger"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/bowline-dev/bowline/internal/admission"
+	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/controller"
 	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
@@ -24,6 +26,30 @@ import (
 
 // self is who the controller is in a cluster.
 const self = "system:serviceaccount:" + install.DefaultNamespace + ":bowline-controller"
+
+// probe has one of each kind that admission looks at.
+const probe = `
+apiVersion: servicebinding.io/v1
+kind: ServiceBinding
+metadata: {name: probe}
+spec:
+  service: {apiVersion: v1, kind: Secret, name: probe}
+  workload: {apiVersion: apps/v1, kind: Deployment, name: probe}
+---
+apiVersion: service.binding/v1alpha1
+kind: ServiceBinding
+metadata: {name: probe}
+spec:
+  service: {apiVersion: v1, kind: Secret, name: probe}
+  application: {apiVersion: apps/v1, kind: Deployment, name: probe}
+---
+apiVersion: service.binding/v1alpha1
+kind: SyntheticProvisionedService
+metadata: {name: probe}
+spec:
+  type: probe
+  services: [{apiVersion: v1, kind: Secret, name: probe}]
+`
 
 // atOnce is how many scenarios are played at a time: they mostly wait.
 const atOnce = "8"
@@ -85,7 +111,41 @@ func TestMain(m *testing.M) {
 				panic(err)
 			}
 		}()
+		if err := awaitAdmission(context.Background()); err != nil {
+			fmt.Fprintf(os.Stderr, "waiting for admission: %v\n", err)
+			os.Exit(1)
+		}
 	}, planetest.WithControllerManager())
+}
+
+// awaitAdmission waits until who asks for something is recorded: without a record Bowline reads nothing for anybody.
+func awaitAdmission(ctx context.Context) error {
+	client, err := clientOf("")
+	if err != nil {
+		return err
+	}
+	objects, err := parse(probe)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		resource, _, err := resourceOf(object.GroupVersionKind())
+		if err != nil {
+			return err
+		}
+		err = eventually(ctx, patience, func() error {
+			made, err := client.Resource(resource).Namespace(metav1.NamespaceDefault).
+				Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if err == nil && made.GetAnnotations()[binding.RequesterAnnotation] == "" {
+				err = fmt.Errorf("nobody is recorded as who asked for a %s", object.GetKind())
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parallelism lets scenarios be played beside each other, unless the command line says how many.
