@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/bowline-dev/bowline/internal/produce"
@@ -89,7 +90,7 @@ func (p *player) create(object *unstructured.Unstructured) error {
 	if err := p.remember(object); err != nil {
 		return err
 	}
-	created, err := resource.Create(p.t.Context(), object, metav1.CreateOptions{})
+	created, err := p.tryCreate(resource, object)
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,20 @@ func (p *player) create(object *unstructured.Unstructured) error {
 		return served(p.t.Context(), object)
 	}
 	return nil
+}
+
+// tryCreate creates an object. What a role allows that was granted a moment ago may not have reached the API server's memory.
+func (p *player) tryCreate(resource dynamic.ResourceInterface, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	var created *unstructured.Unstructured
+	var last error
+	err := wait.PollUntilContextTimeout(p.t.Context(), pollGap, patience, true, func(ctx context.Context) (bool, error) {
+		created, last = resource.Create(ctx, object, metav1.CreateOptions{})
+		return !apierrors.IsForbidden(last) || !strings.Contains(last.Error(), " cannot create resource "), nil
+	})
+	if last != nil {
+		return nil, last
+	}
+	return created, err
 }
 
 // remember keeps a workload as the API server would have it where nothing is bound.
