@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/bowline-dev/bowline/internal/node"
@@ -115,7 +116,7 @@ func parseDocument(file string, line int, document string) ([]Object, error) {
 	}
 	begin := line + strings.Count(notesFirst.FindString(document), "\n")
 	var content map[string]any
-	if err := yaml.UnmarshalStrict([]byte(document), &content); err != nil {
+	if err := unmarshal(document, &content); err != nil {
 		at := begin
 		if match := lineNumber.FindStringSubmatch(err.Error()); match != nil {
 			n, _ := strconv.Atoi(match[1])
@@ -142,6 +143,15 @@ func parseDocument(file string, line int, document string) ([]Object, error) {
 		return nil, &ManifestError{origin, "the list holds what is no object"}
 	}
 	return all, nil
+}
+
+// unmarshal reads whole numbers as such, so that an object that is passed on is what it was.
+func unmarshal(document string, into *map[string]any) error {
+	text, err := yaml.YAMLToJSONStrict([]byte(document))
+	if err != nil {
+		return err //nolint:wrapcheck // the caller takes the line from it, and nothing else
+	}
+	return utiljson.Unmarshal(text, into) //nolint:wrapcheck // as above
 }
 
 // data reads the entries of a Secret. stringData wins, as in the API server.

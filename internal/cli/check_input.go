@@ -7,29 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/bowline-dev/bowline/bindings"
 	"github.com/bowline-dev/bowline/internal/check"
 )
 
-const (
-	// maxManifest bounds one file, far above what an API server takes for an object.
-	maxManifest = 16 << 20
-	// maxEntry bounds one file of a binding.
-	maxEntry = 8 << 20
-)
+// maxEntry bounds one file of a binding.
+const maxEntry = 8 << 20
 
 // fromManifests reads what --filename names.
 func (f *checkFlags) fromManifests(in io.Reader) ([]check.Subject, error) {
-	var objects []check.Object
-	for _, path := range f.files {
-		found, err := f.manifests(path, in)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, found...)
+	objects, err := manifests{in: in, refuse: f.refuse}.all(f.files)
+	if err != nil {
+		return nil, err
 	}
 	for i := range objects {
 		if f.namespace != "" && objects[i].GetNamespace() == "" {
@@ -45,61 +36,6 @@ func (f *checkFlags) fromManifests(in io.Reader) ([]check.Subject, error) {
 			"give it a Secret, a ServiceBinding, or a service with .status.binding.name")
 	}
 	return subjects, nil
-}
-
-// manifests reads a file, the manifests below a folder, or standard input.
-func (f *checkFlags) manifests(path string, in io.Reader) ([]check.Object, error) {
-	if path == "-" {
-		return f.parse("standard input", in)
-	}
-	var names []string
-	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && (name == path || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))) {
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, f.refuse(fmt.Errorf("reading manifests: %w", err), "correct --filename")
-	}
-	var objects []check.Object
-	for _, name := range names {
-		found, err := f.manifest(name)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, found...)
-	}
-	return objects, nil
-}
-
-func (f *checkFlags) manifest(name string) ([]check.Object, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, f.refuse(fmt.Errorf("reading manifests: %w", err), "correct --filename")
-	}
-	defer func() { _ = file.Close() }()
-	return f.parse(name, file)
-}
-
-func (f *checkFlags) parse(name string, from io.Reader) ([]check.Object, error) {
-	text, err := readBounded(from, maxManifest)
-	if err != nil {
-		return nil, f.refuse(fmt.Errorf("reading %s: %w", name, err), "correct --filename")
-	}
-	objects, err := check.Parse(name, string(text))
-	if err != nil {
-		return nil, f.refuse(err, "correct the manifest")
-	}
-	return objects, nil
-}
-
-func readBounded(from io.Reader, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("it is larger than %d bytes", most)
-	}
-	return text, err
 }
 
 // fromDirectory reads a directory as a container sees it: one of bindings, or one binding, which is one with files in it.

@@ -91,7 +91,7 @@ credentials of the services that the workload is bound to, as files and as envir
 	})
 	root.AddCommand(
 		newUp(streams), newDown(streams), newController(streams), newInstall(streams), newUninstall(streams),
-		newCheck(streams), newExplain(streams), newConformance(streams), newRun(streams), newVersion(streams),
+		newCheck(streams), newConvert(streams), newExplain(streams), newConformance(streams), newRun(streams), newVersion(streams),
 	)
 	return root
 }

@@ -79,6 +79,11 @@ func TestRun(t *testing.T) {
 	})
 }
 
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{Dir: "testdata/convert", Cmds: scriptCommands(), RequireUniqueNames: true})
+}
+
 // TestRunInACluster runs each script in a namespace of its own.
 func TestRunInACluster(t *testing.T) {
 	plane := planetest.Start(t)

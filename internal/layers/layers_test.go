@@ -28,7 +28,7 @@ func layers() [][]string {
 	return [][]string{
 		{"cmd/bowline"},
 		{"internal/cli"},
-		{"internal/check"},
+		{"internal/check", "internal/convert"},
 		{"internal/explain"},
 		{"internal/controller"},
 		{"internal/produce"},
