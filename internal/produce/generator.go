@@ -85,8 +85,11 @@ func KeepVersion(ref watch.ObjectRef, object *unstructured.Unstructured) {
 
 // Reconcile looks at one service.
 func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.Result, error) {
-	if !g.keeper.Synced() {
-		return ctrl.Result{RequeueAfter: soon}, nil
+	if begun, t := g.keeper.begun(); !begun {
+		if t != nil {
+			g.hub.SetMade(key, &watch.Made{Problem: t.unavailable()})
+		}
+		return ctrl.Result{RequeueAfter: soonOr(t)}, nil
 	}
 	bound := g.hub.BoundTo(key)
 	if len(bound) == 0 {

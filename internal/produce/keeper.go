@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,6 +71,8 @@ type Keeper struct {
 	leading  func() bool
 	informer cache.SharedIndexInformer
 
+	forbidden atomic.Bool
+
 	mu      sync.Mutex
 	written map[types.NamespacedName]trace
 	owners  map[Purpose]func(namespace string, owner metav1.OwnerReference)
@@ -111,7 +114,9 @@ func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error
 	_, err := k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: k.changed, UpdateFunc: func(_, item any) { k.changed(item) }, DeleteFunc: k.changed,
 	})
-	if err := errors.Join(err, k.informer.SetTransform(withoutValues)); err != nil {
+	err = errors.Join(err, k.informer.SetTransform(withoutValues), k.informer.SetWatchErrorHandlerWithContext(
+		func(_ context.Context, _ *cache.Reflector, err error) { k.forbidden.Store(apierrors.IsForbidden(err)) }))
+	if err != nil {
 		return nil, fmt.Errorf("preparing to follow the Secrets that Bowline made: %w", err)
 	}
 	return k, nil
@@ -150,8 +155,17 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// Synced says whether all Secrets are known that were made before.
-func (k *Keeper) Synced() bool { return k.informer.HasSynced() }
+// begun says whether all Secrets are known that were made before. Where that cannot come to be, the trouble says why.
+func (k *Keeper) begun() (bool, *trouble) {
+	if k.informer.HasSynced() {
+		return true, nil
+	}
+	if k.forbidden.Load() {
+		return false, &trouble{ReasonNotWritten, "Bowline may not list and watch the Secrets that it made; " +
+			"ask an administrator to install the role of the feature, or to switch the feature off"}
+	}
+	return false, nil
+}
 
 // Tell has a function told of the owner of each Secret of a purpose that changes. It must be called before Start.
 func (k *Keeper) Tell(purpose Purpose, tell func(namespace string, owner metav1.OwnerReference)) {

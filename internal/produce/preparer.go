@@ -52,10 +52,14 @@ type Options struct {
 
 // Reconcile prepares one binding.
 func (p *Preparer) Reconcile(ctx context.Context, key binding.Key) (ctrl.Result, error) {
-	if !p.keeper.Synced() {
-		return ctrl.Result{RequeueAfter: soon}, nil
-	}
 	b := p.hub.Binding(key)
+	if begun, t := p.keeper.begun(); !begun {
+		if b != nil && t != nil && watch.NeedsPreparation(b) {
+			source, _ := p.hub.Secret(b)
+			p.hub.SetPrepared(watch.Prepared{For: b, Source: source, Problem: t.unavailable()})
+		}
+		return ctrl.Result{RequeueAfter: soonOr(t)}, nil
+	}
 	switch {
 	case b == nil:
 		p.objects.Need(key)
@@ -226,6 +230,14 @@ func owner(apiVersion, kind, name string, uid types.UID) metav1.OwnerReference {
 
 // soon is when to look again at what only waits for the start.
 const soon = 50 * time.Millisecond
+
+// soonOr is when to look again where the start is awaited, or where there is trouble with it.
+func soonOr(t *trouble) time.Duration {
+	if t != nil {
+		return lookAgain
+	}
+	return soon
+}
 
 // settled turns ErrNotLeading into nothing to do.
 func settled(err error) (ctrl.Result, error) {

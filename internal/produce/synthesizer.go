@@ -84,7 +84,8 @@ func NewSynthesizer(c SynthesizerConfig) *Synthesizer {
 
 // Reconcile makes the Secret of one synthetic service.
 func (s *Synthesizer) Reconcile(ctx context.Context, name types.NamespacedName) (ctrl.Result, error) {
-	if !s.keeper.Synced() {
+	begun, unbegun := s.keeper.begun()
+	if !begun && unbegun == nil {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	var object draftv1alpha1.SyntheticProvisionedService
@@ -99,6 +100,10 @@ func (s *Synthesizer) Reconcile(ctx context.Context, name types.NamespacedName) 
 	}
 	if base, ok := s.written.Load(name); ok && base == object.ResourceVersion {
 		return ctrl.Result{}, nil // the write itself comes back as a change
+	}
+	if unbegun != nil {
+		err := s.report(ctx, &object, outcome{problem: unbegun})
+		return ctrl.Result{RequeueAfter: lookAgain}, client.IgnoreNotFound(err)
 	}
 	return s.serve(ctx, &object)
 }
