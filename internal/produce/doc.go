@@ -14,6 +14,8 @@ import (
 const (
 	// ReasonNameTaken is the reason when a Secret of the name exists that Bowline did not make for this.
 	ReasonNameTaken = "SecretNameTaken"
+	// ReasonWriteRefused is the reason when the API server does not let Bowline write the Secret.
+	ReasonWriteRefused = "SecretRefused"
 	// ReasonSourceMissing is the reason when something that the Secret is made from does not exist.
 	ReasonSourceMissing = "SourceNotFound"
 	// ReasonSourceUnreadable is the reason when Bowline may not read something that the Secret is made from.

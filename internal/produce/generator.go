@@ -109,7 +109,7 @@ func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.R
 		made, err = g.failed(s, t.reason, t.message), nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return again(err)
 	}
 	g.hub.SetMade(key, &made)
 	if s.troubled {
@@ -300,8 +300,8 @@ func (g *Generator) write(ctx context.Context, s *subject) (watch.Made, error) {
 		NamespacedName: name, Purpose: ForService, Type: made.SecretType, Data: made.Data,
 		Owner: owner(s.kind.GroupVersion().String(), s.kind.Kind, s.key.Name, s.object.GetUID()),
 	})
-	if taken, is := errors.AsType[*TakenError](err); is {
-		return g.failed(s, ReasonNameTaken, taken.Error()), nil
+	if t := unwritten(err); t != nil {
+		return g.failed(s, t.reason, t.message), nil
 	}
 	if err != nil {
 		return watch.Made{}, err

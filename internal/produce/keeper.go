@@ -2,9 +2,11 @@ package produce
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +53,39 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("Secret %q exists and was not made by Bowline for this; it is left as it is: delete or rename it", e.Name)
 }
 
+// RefusedError says that the API server refuses a write, and will as long as nobody does anything about it.
+type RefusedError struct {
+	// Name of the Secret.
+	Name string
+
+	cause error
+	text  string
+}
+
+// Error names the Secret, what the API server said, and what to do. It holds no value.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the API server does not let Bowline write Secret %q: %s; see what Bowline's roles, quotas and admission "+
+		"policies say of Secrets in this namespace", e.Name, e.text)
+}
+
+// Unwrap is what the API server answered, which may hold values.
+func (e *RefusedError) Unwrap() error { return e.cause }
+
+// refusedWrite makes the error of a refused write. What the API server said is left out where it repeats a value, as the
+// message of an admission policy might.
+func refusedWrite(w Wanted, err error) *RefusedError {
+	text := err.Error()
+	for _, value := range w.Data {
+		if len(value) > 0 && (strings.Contains(text, string(value)) || strings.Contains(text, base64.StdEncoding.EncodeToString(value))) {
+			text = "it was refused as " + string(apierrors.ReasonForError(err))
+		}
+	}
+	return &RefusedError{Name: w.Name, cause: err, text: text}
+}
+
+// errPassed says that a Secret was there and then was not.
+var errPassed = errors.New("it was there a moment ago, and is not now")
+
 // Wanted is a Secret as it is to be.
 type Wanted struct {
 	types.NamespacedName
@@ -74,29 +109,15 @@ type Keeper struct {
 	forbidden atomic.Bool
 
 	mu      sync.Mutex
-	written map[types.NamespacedName]trace
+	written map[types.NamespacedName]*state
 	owners  map[Purpose]func(namespace string, owner metav1.OwnerReference)
-}
-
-// trace is what is known of the last write, until it comes back as a change.
-type trace struct {
-	base  string // the resource version that was written upon; empty for a creation
-	state *state
-}
-
-// state is what is known of a Secret.
-type state struct {
-	uid, resourceVersion string
-	owner                types.UID
-	kind                 string
-	digest               string
 }
 
 // NewKeeper returns a keeper that writes while leading says so.
 func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error) {
 	k := &Keeper{
 		client: client, leading: leading,
-		written: map[types.NamespacedName]trace{},
+		written: map[types.NamespacedName]*state{},
 		owners:  map[Purpose]func(string, metav1.OwnerReference){},
 	}
 	made := func(options *metav1.ListOptions) { options.LabelSelector = MadeForLabel }
@@ -112,7 +133,7 @@ func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error
 		},
 	}, &corev1.Secret{}, 0, cache.Indexers{})
 	_, err := k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: k.changed, UpdateFunc: func(_, item any) { k.changed(item) }, DeleteFunc: k.changed,
+		AddFunc: k.changed, UpdateFunc: func(_, item any) { k.changed(item) }, DeleteFunc: k.deleted,
 	})
 	err = errors.Join(err, k.informer.SetTransform(withoutValues), k.informer.SetWatchErrorHandlerWithContext(
 		func(_ context.Context, _ *cache.Reflector, err error) { k.forbidden.Store(apierrors.IsForbidden(err)) }))
@@ -120,30 +141,6 @@ func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error
 		return nil, fmt.Errorf("preparing to follow the Secrets that Bowline made: %w", err)
 	}
 	return k, nil
-}
-
-const (
-	// digestKey holds, of a Secret in memory, the digest in the place of the values.
-	digestKey = "digest"
-	// digested is the kind that a Secret in memory has once that is so: what comes from the API server has none.
-	digested = "digest"
-)
-
-// withoutValues keeps of a Secret what tells whether it is as it is to be. It may be given what it gave.
-func withoutValues(item any) (any, error) {
-	secret, ok := item.(*corev1.Secret)
-	if !ok || secret.Kind == digested {
-		return item, nil
-	}
-	return &corev1.Secret{
-		TypeMeta: metav1.TypeMeta{Kind: digested},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: secret.Namespace, Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion,
-			Labels: secret.Labels, OwnerReferences: secret.OwnerReferences,
-		},
-		Type: secret.Type,
-		Data: map[string][]byte{digestKey: []byte(digest(string(secret.Type), secret.Data))},
-	}, nil
 }
 
 // NeedLeaderElection is false: every replica knows what was made.
@@ -172,45 +169,47 @@ func (k *Keeper) Tell(purpose Purpose, tell func(namespace string, owner metav1.
 	k.owners[purpose] = tell
 }
 
-func (k *Keeper) changed(item any) {
-	if tombstone, ok := item.(cache.DeletedFinalStateUnknown); ok {
-		item = tombstone.Obj
-	}
-	secret, ok := item.(*corev1.Secret)
-	if !ok {
-		return
-	}
-	tell := k.owners[Purpose(secret.Labels[MadeForLabel])]
-	owner := metav1.GetControllerOf(secret)
-	if tell != nil && owner != nil {
-		tell(secret.Namespace, *owner)
-	}
-}
-
 // Ensure makes the Secret be as it is wanted, with one write where it is not. The error is ErrNotLeading, ErrEnding, a
-// *TakenError, or passing.
+// *TakenError, a *RefusedError, or passing.
 func (k *Keeper) Ensure(ctx context.Context, w Wanted) error {
 	have := k.known(w.NamespacedName)
-	want := digest(w.Type, w.Data)
-	switch {
-	case have != nil && have.owner != w.Owner.UID:
-		return &TakenError{Name: w.Name}
-	case have != nil && have.digest == want:
-		return nil
-	case !k.leading():
-		return ErrNotLeading
-	case have == nil:
-		return k.create(ctx, w)
-	case have.kind != w.Type:
-		return k.replace(ctx, w, have)
+	if have != nil && k.missed(w.NamespacedName, have) {
+		var err error
+		if have, err = k.look(ctx, w.NamespacedName); err != nil {
+			return err
+		}
 	}
-	return k.update(ctx, w, have)
+	return k.bring(ctx, w, have)
+}
+
+// bring makes the Secret be as it is wanted, from what it is; nil for nothing.
+func (k *Keeper) bring(ctx context.Context, w Wanted, have *state) error {
+	if have == nil {
+		return k.whileLeading(func() error { return k.create(ctx, w) })
+	}
+	ours := have.owner.UID == w.Owner.UID
+	switch {
+	case !have.isFor(w):
+		return &TakenError{Name: w.Name}
+	case ours && have.digest == digest(w.Type, w.Data):
+		return nil
+	case !ours || have.immutable || have.kind != w.Type:
+		return k.whileLeading(func() error { return k.replace(ctx, w, have) })
+	}
+	return k.whileLeading(func() error { return k.update(ctx, w, have) })
+}
+
+func (k *Keeper) whileLeading(write func() error) error {
+	if !k.leading() {
+		return ErrNotLeading
+	}
+	return write()
 }
 
 // Has says whether a Secret was made for an owner and is there.
 func (k *Keeper) Has(name types.NamespacedName, owner types.UID) bool {
 	have := k.known(name)
-	return have != nil && have.owner == owner
+	return have != nil && have.owner.UID == owner
 }
 
 // Remove deletes a Secret that was made for an owner, where there is one.
@@ -233,51 +232,6 @@ func (k *Keeper) Remove(ctx context.Context, name types.NamespacedName, purpose 
 	return nil
 }
 
-func (k *Keeper) forget(name types.NamespacedName) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.written, name)
-}
-
-func (k *Keeper) cached(name types.NamespacedName) (*corev1.Secret, bool) {
-	item, ok, err := k.informer.GetStore().GetByKey(name.String())
-	secret, is := item.(*corev1.Secret)
-	return secret, ok && is && err == nil
-}
-
-// known is what is known of a Secret that Bowline made; nil for none. What was just written counts before it comes back.
-func (k *Keeper) known(name types.NamespacedName) *state {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var now *state
-	base := ""
-	if secret, ok := k.cached(name); ok {
-		now, base = stateOf(secret, string(secret.Data[digestKey])), secret.ResourceVersion
-	}
-	last, ok := k.written[name]
-	if ok && last.base == base {
-		return last.state
-	}
-	delete(k.written, name)
-	return now
-}
-
-func stateOf(secret *corev1.Secret, digest string) *state {
-	s := &state{
-		uid: string(secret.UID), resourceVersion: secret.ResourceVersion, kind: string(secret.Type), digest: digest,
-	}
-	if owner := metav1.GetControllerOf(secret); owner != nil {
-		s.owner = owner.UID
-	}
-	return s
-}
-
-func (k *Keeper) wrote(name types.NamespacedName, base string, secret *corev1.Secret) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.written[name] = trace{base: base, state: stateOf(secret, digest(string(secret.Type), secret.Data))}
-}
-
 func (k *Keeper) create(ctx context.Context, w Wanted) error {
 	secret, err := k.client.CoreV1().Secrets(w.Namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -289,27 +243,36 @@ func (k *Keeper) create(ctx context.Context, w Wanted) error {
 		Data: w.Data,
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		return &TakenError{Name: w.Name} // or made a moment ago by a replica that led: it will be known, and then looked at again
+		return k.takeUp(ctx, w)
 	}
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return ErrEnding
-	}
-	if err != nil {
-		return fmt.Errorf("creating Secret %s: %w", w.NamespacedName, err)
-	}
-	k.wrote(w.NamespacedName, "", secret)
-	return nil
+	return k.finish(w, secret, "creating", err)
 }
 
-// replace makes a Secret anew whose type is to be another: the API server lets no Secret change it.
+// takeUp goes on from a Secret that is there although it was not known: another replica may have made it a moment ago, or
+// the answer to our own write was lost. One that was not made for this is left alone.
+func (k *Keeper) takeUp(ctx context.Context, w Wanted) error {
+	have, err := k.look(ctx, w.NamespacedName)
+	if err != nil {
+		return err
+	}
+	if have == nil {
+		return fmt.Errorf("creating Secret %s: %w", w.NamespacedName,
+			apierrors.NewConflict(corev1.Resource("secrets"), w.Name, errPassed))
+	}
+	return k.bring(ctx, w, have)
+}
+
+// replace makes a Secret anew that cannot be changed into what is wanted: the API server lets no Secret change its type, and
+// what was made for an owner that is no more goes with that.
 func (k *Keeper) replace(ctx context.Context, w Wanted, have *state) error {
 	uid, resourceVersion := types.UID(have.uid), have.resourceVersion
 	err := k.client.CoreV1().Secrets(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &resourceVersion},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting Secret %s, whose type changes: %w", w.NamespacedName, err)
+		return k.finish(w, nil, "deleting, to make it anew,", err)
 	}
+	k.forget(w.NamespacedName)
 	return k.create(ctx, w)
 }
 
@@ -324,9 +287,19 @@ func (k *Keeper) update(ctx context.Context, w Wanted, have *state) error {
 		return fmt.Errorf("encoding a change of Secret %s: %w", w.NamespacedName, err)
 	}
 	secret, err := k.client.CoreV1().Secrets(w.Namespace).Patch(ctx, w.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("updating Secret %s: %w", w.NamespacedName, err)
+	return k.finish(w, secret, "updating", err)
+}
+
+// finish notes what came of a write.
+func (k *Keeper) finish(w Wanted, secret *corev1.Secret, doing string, err error) error {
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return ErrEnding
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+		return refusedWrite(w, err)
+	case err != nil:
+		return fmt.Errorf("%s Secret %s: %w", doing, w.NamespacedName, err)
 	}
-	k.wrote(w.NamespacedName, have.resourceVersion, secret)
+	k.wrote(w.NamespacedName, secret)
 	return nil
 }

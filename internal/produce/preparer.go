@@ -86,7 +86,7 @@ func (p *Preparer) serve(ctx context.Context, b *binding.Binding) (ctrl.Result, 
 		t, err = refused, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return again(err)
 	}
 	prepared.Problem = t.keeping(prepared.Secret).unavailable()
 	p.hub.SetPrepared(prepared)
@@ -170,8 +170,8 @@ func (p *Preparer) compose(
 	err = p.keeper.Ensure(ctx, Wanted{
 		NamespacedName: name, Owner: ownerBinding(b), Purpose: ForBinding, Type: derived.SecretType, Data: derived.Data,
 	})
-	if taken, is := errors.AsType[*TakenError](err); is {
-		return nil, &trouble{ReasonNameTaken, taken.Error()}, nil
+	if t := unwritten(err); t != nil {
+		return nil, t, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -244,7 +244,7 @@ func settled(err error) (ctrl.Result, error) {
 	if errors.Is(err, ErrNotLeading) {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, err
+	return again(err)
 }
 
 // BindingOf is the key of the binding that owns a Secret.

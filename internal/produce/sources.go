@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/service"
@@ -96,6 +97,25 @@ func (t *trouble) unavailable() *service.Unavailable {
 		return nil
 	}
 	return &service.Unavailable{Reason: t.reason, Message: t.message}
+}
+
+// unwritten turns an error of Keeper.Ensure that waits for somebody into what a condition says; nil for another error.
+func unwritten(err error) *trouble {
+	if taken, is := errors.AsType[*TakenError](err); is {
+		return &trouble{ReasonNameTaken, taken.Error()}
+	}
+	if refused, is := errors.AsType[*RefusedError](err); is {
+		return &trouble{ReasonWriteRefused, refused.Error()}
+	}
+	return nil
+}
+
+// again decides about an error that no condition tells: what was overtaken is looked at again soon, all else ever more slowly.
+func again(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	return ctrl.Result{}, err
 }
 
 // unreadable turns a *watch.KindError about a source into what a condition says; nil for another error.

@@ -121,10 +121,8 @@ func (s *Synthesizer) serve(ctx context.Context, object *draftv1alpha1.Synthetic
 		err = s.report(ctx, object, outcome)
 	}
 	switch {
-	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: soon}, nil
 	case err != nil:
-		return ctrl.Result{}, err
+		return again(err)
 	case outcome.sources != nil || outcome.problem != nil:
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
@@ -219,8 +217,8 @@ func (s *Synthesizer) write(
 		NamespacedName: name, Purpose: ForSynthetic, Type: made.SecretType, Data: made.Data,
 		Owner: owner(draftv1alpha1.GroupVersion.String(), "SyntheticProvisionedService", object.Name, object.UID),
 	})
-	if taken, is := errors.AsType[*TakenError](err); is {
-		o.problem = &trouble{ReasonNameTaken, taken.Error()}
+	if t := unwritten(err); t != nil {
+		o.problem = t
 		return o, nil
 	}
 	if err != nil {
