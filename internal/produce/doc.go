@@ -23,8 +23,6 @@ const (
 	// ReasonSourceUnreachable is the reason when the API server does not give what the Secret is made from, such as a kind
 	// whose conversion fails.
 	ReasonSourceUnreachable = "SourceUnreachable"
-	// ReasonNotWritten is the reason when the API server lets Bowline not write the Secret.
-	ReasonNotWritten = "SecretNotWritten"
 	// ReasonRequester is the reason when who asked may not read something that the Secret is made from, or is not known.
 	ReasonRequester = "RequesterForbidden"
 	// ReasonDescription is the reason when annotations or descriptors are wrong, or point to what is not there.

@@ -105,9 +105,6 @@ func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.R
 	if waiting(err) {
 		return ctrl.Result{}, nil
 	}
-	if t := refusedWrite(err); t != nil {
-		made, err = g.failed(s, t.reason, t.message), nil
-	}
 	if err != nil {
 		return again(err)
 	}

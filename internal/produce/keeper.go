@@ -158,7 +158,7 @@ func (k *Keeper) begun() (bool, *trouble) {
 		return true, nil
 	}
 	if k.forbidden.Load() {
-		return false, &trouble{ReasonNotWritten, "Bowline may not list and watch the Secrets that it made; " +
+		return false, &trouble{ReasonWriteRefused, "Bowline may not list and watch the Secrets that it made; " +
 			"ask an administrator to install the role of the feature, or to switch the feature off"}
 	}
 	return false, nil

@@ -82,9 +82,6 @@ func (p *Preparer) serve(ctx context.Context, b *binding.Binding) (ctrl.Result, 
 	if waiting(err) {
 		return ctrl.Result{}, nil
 	}
-	if refused := refusedWrite(err); refused != nil {
-		t, err = refused, nil
-	}
 	if err != nil {
 		return again(err)
 	}

@@ -62,15 +62,6 @@ func waiting(err error) bool {
 	return errors.Is(err, watch.ErrStarting) || errors.Is(err, ErrNotLeading) || errors.Is(err, ErrEnding)
 }
 
-// refusedWrite says why a Secret was not written where trying again would not help, so that whoever waits for it can go on;
-// nil for another error.
-func refusedWrite(err error) *trouble {
-	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsRequestEntityTooLargeError(err) {
-		return nil
-	}
-	return &trouble{ReasonNotWritten, fmt.Sprintf("%v; see that Bowline has the role of the feature, and that nothing else refuses the Secret", err)}
-}
-
 var errNotEntries = errors.New("it is not of the form that the API server keeps")
 
 // objectRef names an object.

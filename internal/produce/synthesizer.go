@@ -114,9 +114,6 @@ func (s *Synthesizer) serve(ctx context.Context, object *draftv1alpha1.Synthetic
 	if waiting(err) {
 		return ctrl.Result{}, nil
 	}
-	if t := refusedWrite(err); t != nil {
-		outcome.problem, err = t, nil
-	}
 	if err == nil {
 		err = s.report(ctx, object, outcome)
 	}
