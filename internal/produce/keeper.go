@@ -152,9 +152,12 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// begun says whether all Secrets are known that were made before. Where that cannot come to be, the trouble says why.
+// Synced says whether all Secrets are known that were made before.
+func (k *Keeper) Synced() bool { return k.informer.HasSynced() }
+
+// begun says the same. Where it cannot come to be, the trouble says why.
 func (k *Keeper) begun() (bool, *trouble) {
-	if k.informer.HasSynced() {
+	if k.Synced() {
 		return true, nil
 	}
 	if k.forbidden.Load() {
