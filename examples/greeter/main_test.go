@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,6 +91,31 @@ func TestGreetEndToEnd(t *testing.T) {
 	}
 	if strings.Contains(out, password) {
 		t.Error("the output holds the password")
+	}
+}
+
+func TestGreetByOneURI(t *testing.T) {
+	t.Parallel()
+	port := startServer(t)
+	for pass, ok := range map[string]bool{password: true, "guess": false} {
+		env := environment(t, port, "")
+		dir := filepath.Join(env[bindings.RootVariable], "events")
+		for _, name := range []string{"host", "port", "username"} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		uri := fmt.Sprintf("nats://u:%s@127.0.0.1:%d", pass, port)
+		if err := os.WriteFile(filepath.Join(dir, "uri"), []byte(uri), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := call(t.Context(), env)
+		if (err == nil) != ok {
+			t.Errorf("with %q: %v", pass, err)
+		}
+		if strings.Contains(out+fmt.Sprint(err), pass) {
+			t.Error("the output, or the error, holds the password")
+		}
 	}
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -16,7 +18,10 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-const fieldManager = "bowline-demo"
+const (
+	fieldManager = "bowline-demo"
+	pollGap      = 50 * time.Millisecond
+)
 
 // cluster is the API server, seen by a person with kubectl: it knows nothing of Bowline's packages.
 type cluster struct {
@@ -36,23 +41,34 @@ func connect(kubeconfig string) (*cluster, error) {
 	return &cluster{client: client}, nil
 }
 
+// resources are those that have a part in this story, by their kinds.
+var resources = map[string]struct {
+	name        string
+	clusterwide bool
+}{
+	"Namespace":                   {name: "namespaces", clusterwide: true},
+	"CustomResourceDefinition":    {name: "customresourcedefinitions", clusterwide: true},
+	"ClusterRole":                 {name: "clusterroles", clusterwide: true},
+	"Secret":                      {name: "secrets"},
+	"ConfigMap":                   {name: "configmaps"},
+	"Deployment":                  {name: "deployments"},
+	"ServiceBinding":              {name: "servicebindings"},
+	"SyntheticProvisionedService": {name: "syntheticprovisionedservices"},
+	"Broker":                      {name: "brokers"},
+}
+
 // of returns the client for the kind and namespace of obj.
 func (c *cluster) of(obj *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
-	var resource schema.GroupVersionResource
-	gvk := obj.GroupVersionKind()
-	switch gvk.Kind {
-	case "Namespace":
-		return c.client.Resource(gvk.GroupVersion().WithResource("namespaces")), nil
-	case "Secret":
-		resource = gvk.GroupVersion().WithResource("secrets")
-	case "Deployment":
-		resource = gvk.GroupVersion().WithResource("deployments")
-	case "ServiceBinding":
-		resource = gvk.GroupVersion().WithResource("servicebindings")
-	default:
-		return nil, fmt.Errorf("kind %s has no part in this story", gvk.Kind)
+	kind := obj.GroupVersionKind()
+	resource, ok := resources[kind.Kind]
+	if !ok {
+		return nil, fmt.Errorf("kind %s has no part in this story", kind.Kind)
 	}
-	return c.client.Resource(resource).Namespace(obj.GetNamespace()), nil
+	client := c.client.Resource(kind.GroupVersion().WithResource(resource.name))
+	if resource.clusterwide {
+		return client, nil
+	}
+	return client.Namespace(obj.GetNamespace()), nil
 }
 
 // apply creates or changes obj by server-side apply and returns what is stored.
@@ -66,6 +82,17 @@ func (c *cluster) apply(ctx context.Context, obj *unstructured.Unstructured) (*u
 		return nil, fmt.Errorf("applying %s %s: %w", obj.GetKind(), obj.GetName(), err)
 	}
 	return stored, nil
+}
+
+// applyServed applies obj once its kind, which was just defined, is served.
+func (c *cluster) applyServed(ctx context.Context, obj *unstructured.Unstructured) error {
+	return wait.PollUntilContextTimeout(ctx, pollGap, waitTimeout, true, func(ctx context.Context) (bool, error) { //nolint:wrapcheck // apply says it
+		_, err := c.apply(ctx, obj)
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 // get returns obj as it is stored now.
@@ -104,25 +131,39 @@ func (c *cluster) remove(ctx context.Context, obj *unstructured.Unstructured) er
 // awaitReady watches obj until its condition Ready is True for its newest generation, and returns it. When the time
 // is over the error tells the conditions last seen.
 func (c *cluster) awaitReady(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	last := obj
+	seen, err := c.await(ctx, obj, "the condition Ready", func(seen *unstructured.Unstructured) bool {
+		last = seen
+		isReady, err := ready(seen)
+		return isReady && err == nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w; last seen: %s", err, listed(conditions(last)))
+	}
+	return seen, nil
+}
+
+// await watches obj until it is as wanted, and returns it.
+func (c *cluster) await(
+	ctx context.Context, obj *unstructured.Unstructured, what string, wanted func(*unstructured.Unstructured) bool,
+) (*unstructured.Unstructured, error) {
 	client, err := c.of(obj)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
-	last := obj
-	isReady := func(event watch.Event) (bool, error) {
+	var last *unstructured.Unstructured
+	is := func(event watch.Event) (bool, error) {
 		seen, ok := event.Object.(*unstructured.Unstructured)
 		if !ok || event.Type == watch.Deleted {
 			return false, fmt.Errorf("%s %s went away", obj.GetKind(), obj.GetName())
 		}
 		last = seen
-		return ready(seen)
+		return wanted(seen), nil
 	}
-	_, err = watchtools.UntilWithSync(ctx, listWatch(client, obj.GetName()), &unstructured.Unstructured{}, nil, isReady)
-	if err != nil {
-		return nil, fmt.Errorf("waiting until %s %s is ready: %w; last seen: %s",
-			obj.GetKind(), obj.GetName(), err, listed(conditions(last)))
+	if _, err = watchtools.UntilWithSync(ctx, listWatch(client, obj.GetName()), &unstructured.Unstructured{}, nil, is); err != nil {
+		return nil, fmt.Errorf("waiting until %s %s has %s: %w", obj.GetKind(), obj.GetName(), what, err)
 	}
 	return last, nil
 }

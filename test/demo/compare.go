@@ -106,3 +106,6 @@ func added(before, after *unstructured.Unstructured) []string {
 	}
 	return names
 }
+
+// sortedKeys lists keys, never what stands under them.
+func sortedKeys(entries map[string]string) []string { return slices.Sorted(maps.Keys(entries)) }

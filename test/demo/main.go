@@ -1,5 +1,5 @@
 // Command demo plays the whole story of one binding, from a machine without a cluster to an unbound workload, and
-// shows each step.
+// shows each step. Then it binds the same workload to a service that was not made to be bound.
 //
 // All of it is real: the API server, the controller, the service that wants a password, the program that needs it. A
 // step that does not hold ends the demo with status 1 and the reason. It never prints a password, listens on loopback
@@ -51,6 +51,13 @@ func steps() []step {
 		{"Run the Deployment's program on this machine with what was projected", runBound},
 		{"Delete the binding: the Deployment must be what it was", unbind},
 		{"Run the program once more: without the binding it must fail", runAgain},
+		{"Let a service be bound that was not made for it: describe its kind", defineKind},
+		{"Apply a service of that kind, and bind it", bindDescribed},
+		{"Run the Deployment's program with the Secret that Bowline made", runDescribed},
+		{"Replace the service's password: all that was made follows", changePassword},
+		{"Compose one URL of three resources, and bind that", composeURL},
+		{"Delete the binding: the Deployment must be what it was, again", unbindDescribed},
+		{"Check that no password was logged", checkLogs},
 		{"Check that no password was printed", checkTranscript},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 
 const (
 	rootVariable = "SERVICE_BINDING_ROOT"
-	privateMode  = 0o700
 	secretMode   = 0o600
 	wantMessages = 3
 	// manifestFolder is where the example's manifests are, seen from the root.
@@ -70,10 +68,13 @@ func (s *story) stopPlane(ctx context.Context, dir string) error {
 
 // startService makes credentials that nobody has seen and starts the server with them.
 func startService(ctx context.Context, s *story) error {
+	if s.service.username != "" {
+		s.former = append(s.former, s.service.password)
+	}
 	s.service.username = "demo-" + strings.ToLower(rand.Text()[:6])
 	s.service.password = node.NewValue([]byte(rand.Text()))
-	dir := filepath.Join(s.private, "credentials")
-	if err := os.Mkdir(dir, privateMode); err != nil {
+	dir, err := os.MkdirTemp(s.private, "credentials-")
+	if err != nil {
 		return fmt.Errorf("making a directory for the credentials: %w", err)
 	}
 	entries := map[string][]byte{"username": []byte(s.service.username), "password": s.service.password.Reveal()}
@@ -82,7 +83,6 @@ func startService(ctx context.Context, s *story) error {
 			return fmt.Errorf("writing the credentials: %w", err)
 		}
 	}
-	var err error
 	if s.service.at, err = s.serve(ctx, dir); err != nil {
 		return err
 	}
@@ -213,8 +213,11 @@ func (s *story) workload() []string {
 }
 
 // unbind deletes the binding and compares the Deployment with what it was.
-func unbind(ctx context.Context, s *story) error {
-	if err := s.cluster.remove(ctx, s.manifests.binding); err != nil {
+func unbind(ctx context.Context, s *story) error { return s.release(ctx, s.manifests.binding) }
+
+// release deletes a binding and requires that nothing is left of it.
+func (s *story) release(ctx context.Context, binding *unstructured.Unstructured) error {
+	if err := s.cluster.remove(ctx, binding); err != nil {
 		return err
 	}
 	after, err := s.cluster.get(ctx, s.before)
@@ -228,14 +231,12 @@ func unbind(ctx context.Context, s *story) error {
 	return nil
 }
 
-// checkTranscript searches all that was printed for the password, as text and as base64.
+// checkTranscript searches all that was printed for passwords.
 func checkTranscript(_ context.Context, s *story) error {
-	plain := s.service.password.Reveal()
-	encoded := []byte(base64.StdEncoding.EncodeToString(plain))
 	told := s.transcript.Bytes()
-	if bytes.Contains(told, plain) || bytes.Contains(told, encoded) {
-		return errors.New("the password was printed")
+	if s.betrays(told) {
+		return errors.New("a password was printed")
 	}
-	s.sayf("%d bytes were printed; the password is not among them", len(told))
+	s.sayf("%d bytes were printed; no password is among them", len(told))
 	return nil
 }

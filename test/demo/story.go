@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bowline-dev/bowline/internal/node"
 )
 
 const (
@@ -49,6 +51,10 @@ type story struct {
 	manifests manifests
 	before    *unstructured.Unstructured // the Deployment, before the binding
 	bound     *unstructured.Unstructured // the Deployment, with the binding projected
+
+	described described
+	made      *unstructured.Unstructured // the Secret that Bowline made, by its name
+	former    []node.Value               // passwords that count no more
 }
 
 // newStory makes the directories and checks that there is something to run.
@@ -66,7 +72,11 @@ func newStory(root string, out io.Writer) (*story, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &story{narrator: &narrator{out: out}, root: root, manifests: files}, nil
+	more, err := loadDescribed(filepath.Join(root, describedFolder))
+	if err != nil {
+		return nil, err
+	}
+	return &story{narrator: &narrator{out: out}, root: root, manifests: files, described: more}, nil
 }
 
 // makeDirs makes the directories of the story and sees to their removal.

@@ -31,6 +31,9 @@ func emptyRoot(t *testing.T) string {
 	if err := os.CopyFS(filepath.Join(root, "examples", "greeter", "manifests"), os.DirFS(manifestDir)); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(root, describedFolder), os.DirFS(filepath.Join("..", "..", describedFolder))); err != nil {
+		t.Fatal(err)
+	}
 	return root
 }
 
@@ -149,7 +152,8 @@ func TestCheckTranscript(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{"nothing to see": true, "it is hunter2!": false, "data: aHVudGVyMg==": false} {
 		s := &story{narrator: &narrator{out: &bytes.Buffer{}}}
-		s.service.password = node.NewValue([]byte("hunter2"))
+		s.former = []node.Value{node.NewValue([]byte("hunter2"))}
+		s.service.password = node.NewValue([]byte("hunter3"))
 		s.quote("one line\n" + text)
 		if err := checkTranscript(t.Context(), s); (err == nil) != ok {
 			t.Errorf("%q: error = %v, want none: %t", text, err, ok)

@@ -33,10 +33,20 @@ type Server struct {
 	Username string
 	// Password proves it.
 	Password bindings.Value
+	// URI is all of that in one; nil where the binding has no entry uri.
+	URI *bindings.Value
 }
 
-// ServerOf takes what is needed from a binding, and refuses one that lacks any of it.
+// ServerOf takes what is needed from a binding, and refuses one that lacks any of it. Where there is an entry uri, nothing
+// else is needed.
 func ServerOf(b *bindings.Binding) (*Server, error) {
+	if whole, ok := b.Value("uri"); ok {
+		uri, err := b.URI()
+		if err != nil {
+			return nil, fmt.Errorf("reading the URI: %w", err)
+		}
+		return &Server{Binding: b.Name(), Provider: b.Provider(), Address: uri.Host, URI: &whole}, nil
+	}
 	host, err := b.Host()
 	if err != nil {
 		return nil, fmt.Errorf("reading the host: %w", err)
@@ -79,12 +89,15 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Connect opens a connection to the bound server.
 func Connect(s *Server) (*nats.Conn, error) {
-	conn, err := nats.Connect("nats://"+s.Address,
-		nats.UserInfo(s.Username, s.Password.Text()),
-		nats.Name("greeter"),
-		nats.Timeout(Timeout),
-		nats.NoReconnect(),
-		nats.DontRandomize())
+	uri, options := "nats://"+s.Address, []nats.Option{
+		nats.Name("greeter"), nats.Timeout(Timeout), nats.NoReconnect(), nats.DontRandomize(),
+	}
+	if s.URI != nil {
+		uri = s.URI.Text()
+	} else {
+		options = append(options, nats.UserInfo(s.Username, s.Password.Text()))
+	}
+	conn, err := nats.Connect(uri, options...)
 	if errors.Is(err, nats.ErrAuthorization) {
 		return nil, &RefusedError{Binding: s.Binding, Address: s.Address, Err: err}
 	}
