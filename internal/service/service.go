@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	"github.com/bowline-dev/bowline/internal/binding"
 )
 
@@ -31,6 +32,9 @@ const (
 	// ReasonClusterScoped is the reason when the kind has no namespace.
 	ReasonClusterScoped = "ServiceClusterScoped"
 )
+
+// synthetic is the kind whose controller is Bowline itself.
+var synthetic = draftv1alpha1.GroupVersion.WithKind("SyntheticProvisionedService").GroupKind()
 
 // PlatformSecretTypes lists the types of Secrets that carry credentials of the platform itself. A binding gets none of them
 // unless the operator allows the type, since a service account's token or a Helm release is no service's credentials.
@@ -83,11 +87,17 @@ func Resolve(ref binding.Reference, object map[string]any, presence func(secret 
 	}
 	name, _, _ := unstructured.NestedString(object, "status", "binding", "name")
 	if name == "" {
-		return "", &Unavailable{ReasonNoBinding, fmt.Sprintf(
-			"%s %q names no Secret in .status.binding.name; wait for its controller to set it, or refer to a Secret directly",
-			ref.Kind, ref.Name)}
+		return "", &Unavailable{ReasonNoBinding, fmt.Sprintf("%s %q names no Secret in .status.binding.name; %s", ref.Kind, ref.Name, advice(ref))}
 	}
 	return checked(ref, name, presence(name))
+}
+
+// advice says what to do about a service that names no Secret.
+func advice(ref binding.Reference) string {
+	if ref.GroupKind() == synthetic {
+		return "look at its conditions, which say what its Secret waits for"
+	}
+	return "wait for its controller to set it, or refer to a Secret directly"
 }
 
 func checked(ref binding.Reference, secret string, presence Presence) (string, error) {

@@ -52,6 +52,17 @@ func resolveCases() []resolveCase {
 		{reason: "no name", ref: provisioned, object: naming(""), err: noBinding()},
 		{reason: "a name that is none", ref: provisioned, object: naming(int64(7)), err: noBinding()},
 		{reason: "a status that is none", ref: provisioned, object: map[string]any{"status": "up"}, err: noBinding()},
+		{
+			reason: "of a synthetic service Bowline itself knows more", object: map[string]any{},
+			ref: binding.Reference{GroupVersionKind: schema.GroupVersionKind{
+				Group: "service.binding", Version: "v1alpha1", Kind: "SyntheticProvisionedService",
+			}, Name: "url"},
+			err: &service.Unavailable{
+				Reason: service.ReasonNoBinding,
+				Message: `SyntheticProvisionedService "url" names no Secret in .status.binding.name; look at its conditions, ` +
+					`which say what its Secret waits for`,
+			},
+		},
 		{reason: "a Secret is its own service", ref: direct, presence: service.Present, want: "db"},
 		{reason: "a Secret's own fields are not read", ref: direct, object: naming("other"), want: "db"},
 		{
