@@ -138,7 +138,7 @@ func readSegment(given *parameters, segment string, at int) *wrong {
 	}
 	w := given.read(segment, at)
 	if w != nil && strings.Contains(segment, ",") {
-		w.hint += "; parameters of a descriptor are separated by colons"
+		w.hint = "parameters of a descriptor are separated by colons"
 	}
 	return w
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -19,7 +19,7 @@ type Read func(Reference) (map[string][]byte, bool)
 type Made struct {
 	// Data are the entries.
 	Data map[string][]byte
-	// SecretType is servicebinding.io/<type> where there is an entry of that name, and Opaque otherwise.
+	// SecretType is servicebinding.io/<type> where there is an entry of that name that is a plain word, and Opaque otherwise.
 	SecretType string
 	// Keys says where each entry comes from, sorted by name.
 	Keys []Key
@@ -262,15 +262,23 @@ func (m *making) put(e entry) error {
 }
 
 func (m *making) result() *Made {
-	made := &Made{Data: make(map[string][]byte, len(m.made)), SecretType: "Opaque"}
+	made := &Made{Data: make(map[string][]byte, len(m.made)), SecretType: secretType(m.made["type"].value)}
 	for _, name := range sortedKeys(m.made) {
 		made.Data[name] = m.made[name].value
 		made.Keys = append(made.Keys, m.made[name].Key)
 	}
-	if t := made.Data["type"]; len(t) > 0 && len(t) <= validation.DNS1123SubdomainMaxLength && utf8.Valid(t) {
-		made.SecretType = "servicebinding.io/" + string(t)
-	}
 	return made
+}
+
+// secretType is the type of a Secret whose entry type is this. What is no plain word stays out of it: a Secret's type is no
+// secret.
+func secretType(entry []byte) string {
+	name := strings.TrimSpace(string(entry))
+	odd := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) || unicode.IsSpace(r) }
+	if name == "" || len(name) > validation.DNS1123SubdomainMaxLength || strings.ContainsFunc(name, odd) {
+		return "Opaque"
+	}
+	return "servicebinding.io/" + name
 }
 
 func sortedKeys[V any](object map[string]V) []string {

@@ -268,7 +268,7 @@ func TestMakeTellsWhereEntriesComeFrom(t *testing.T) {
 
 func TestSecretTypeWithoutType(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"", "\xff", strings.Repeat("x", 300)} {
+	for _, value := range []string{"", "\xff", "two words", "ü", "a\tb", strings.Repeat("x", 300)} {
 		got, err := makes(t, map[string]string{"service.binding/type": value})
 		if err != nil || got.SecretType != "Opaque" {
 			t.Errorf("type %q gives %v and the error %v", value, got, err)

@@ -45,6 +45,7 @@ func (p *parameters) read(text string, at int) *wrong {
 	}
 	trimmed := strings.TrimLeft(value, " \t\n")
 	name, valueAt := strings.TrimRight(name, " \t\n"), at+len(text)-len(trimmed)
+	trimmed = strings.TrimRight(trimmed, " \t\n")
 	if w := checkName(name, at); w != nil {
 		return w
 	}
@@ -72,6 +73,9 @@ func checkName(name string, at int) *wrong {
 func checkValue(name, value string, at int) *wrong {
 	if value == "" {
 		return &wrong{at: at, problem: "the parameter " + name + " has no value", hint: "give it one, or leave it out"}
+	}
+	if i := strings.IndexAny(value, ",{}"); i >= 0 && name != parameterPath {
+		return &wrong{at: at + i, problem: "no comma and no brace is expected in " + name, hint: "take it out; only a path may hold them"}
 	}
 	allowed, ok := parameterValues[name]
 	if !ok || slices.Contains(allowed, value) {

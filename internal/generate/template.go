@@ -112,7 +112,7 @@ func (p *templateParser) add(found piece) *wrong {
 	if !found.expression {
 		return p.addText(found)
 	}
-	inner := strings.TrimRight(found.text[1:len(found.text)-1], " \t")
+	inner := trimEnd(found.text[1 : len(found.text)-1])
 	trimmed := strings.TrimLeft(inner, " \t")
 	at := found.at + 1 + len(inner) - len(trimmed)
 	switch rest, loop := strings.CutPrefix(trimmed, "range"); {
@@ -134,6 +134,16 @@ func (p *templateParser) add(found piece) *wrong {
 		}
 		return w
 	}
+}
+
+// trimEnd takes off the spaces at the end, but one that a backslash protects.
+func trimEnd(text string) string {
+	trimmed := strings.TrimRight(text, " \t")
+	backslashes := len(trimmed) - len(strings.TrimRight(trimmed, `\`))
+	if len(trimmed) < len(text) && backslashes%2 == 1 {
+		return text[:len(trimmed)+1]
+	}
+	return trimmed
 }
 
 func (p *templateParser) addText(found piece) *wrong {
