@@ -118,6 +118,7 @@ func Explain(s Service, look Look) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.mapped()
 	slices.SortFunc(e.report.Entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	e.report.Bindable = len(e.report.Problems) == 0
 	if e.report.Bindable && !e.has("type") && len(e.report.Entries) > 0 {

@@ -148,3 +148,34 @@ func TestEntriesSayWhereTheyComeFrom(t *testing.T) {
 		t.Errorf("the report is about %s in %s", got.Service, got.Namespace)
 	}
 }
+
+// TestSyntheticSaysWhichMappings: of a synthetic service's entries the mapping and its tokens are told, and nothing else of
+// what it says.
+func TestSyntheticSaysWhichMappings(t *testing.T) {
+	t.Parallel()
+	object := provisioned("db")
+	object["spec"] = map[string]any{
+		"type": "postgresql",
+		"mappings": []any{
+			map[string]any{"name": "password", "value": "hunter2-((a.b))/((c['d'])),((e)),((f)),((g)),((h)),((i))"},
+			map[string]any{"name": "odd", "value": "(("},
+		},
+	}
+	s := explain.Service{Sources: generate.Sources{
+		Kind: schema.GroupVersionKind{Group: "service.binding", Version: "v1alpha1", Kind: "SyntheticProvisionedService"}, Name: "url",
+	}, Namespace: "shop", Object: object}
+	report, err := explain.Explain(s, look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []explain.Entry{
+		{
+			Name: "password", From: "Secret", Object: "db", Key: "password",
+			Rule: "spec.mappings[0], of ((a.b)), ((c['d'])), ((e)), ((f)), ((g)), and 2 more",
+		},
+		{Name: "type", From: "Secret", Object: "db", Key: "type", Rule: "spec.type"},
+	}
+	if diff := cmp.Diff(want, report.Entries); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
