@@ -27,7 +27,12 @@ type block struct {
 	language string
 	words    []string
 	text     string
+	// scenario is the file and the section that the block is, as in <!-- scenario: a.txtar want.yaml -->; empty for none.
+	scenario string
 }
+
+// scenarioMark stands in the line above a block that is a section of a scenario.
+var scenarioMark = regexp.MustCompile(`^<!-- scenario: ([a-z0-9-]+\.txtar [a-z0-9-]+\.(?:yaml|txt)) -->$`)
 
 // file is the name that a block is to be saved under; "" for none.
 func (b block) file() string {
@@ -86,15 +91,14 @@ func parse(path, text string) document {
 	d := document{path: path, text: text, anchors: map[string]bool{}}
 	var open *block
 	var prose strings.Builder
+	above := ""
 	for i, line := range strings.Split(text, "\n") {
 		info, fence := strings.CutPrefix(line, "```")
 		switch {
 		case fence && open == nil:
 			words := strings.Fields(info)
-			open = &block{line: i + 1}
-			if len(words) > 0 {
-				open.language, open.words = words[0], words[1:]
-			}
+			open = opened(words, above)
+			open.line = i + 1
 		case fence:
 			d.blocks = append(d.blocks, *open)
 			open = nil
@@ -106,9 +110,22 @@ func parse(path, text string) document {
 				d.anchors[anchor(title)] = true
 			}
 		}
+		above = line
 	}
 	d.prose = prose.String()
 	return d
+}
+
+// opened begins a block; above is the line before it.
+func opened(words []string, above string) *block {
+	b := &block{}
+	if mark := scenarioMark.FindStringSubmatch(above); mark != nil {
+		b.scenario = mark[1]
+	}
+	if len(words) > 0 {
+		b.language, b.words = words[0], words[1:]
+	}
+	return b
 }
 
 var notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
@@ -120,11 +137,11 @@ func anchor(title string) string {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	d := parse("x.md", "# A `b` title\n\n```yaml file=a.yaml\nb: c\n```\n\n    # no heading\n")
+	d := parse("x.md", "# A `b` title\n\n```yaml file=a.yaml\nb: c\n```\n\n    # no heading\n<!-- scenario: a.txtar b.txt -->\n```text\nx\n```\n")
 	if !d.anchors["a-b-title"] || len(d.anchors) != 1 {
 		t.Errorf("anchors: %v", d.anchors)
 	}
-	if len(d.blocks) != 1 || d.blocks[0].text != "b: c\n" || d.blocks[0].file() != "a.yaml" || d.blocks[0].line != 3 {
+	if len(d.blocks) != 2 || d.blocks[0].scenario != "" || d.blocks[1].scenario != "a.txtar b.txt" || d.blocks[0].text != "b: c\n" || d.blocks[0].file() != "a.yaml" || d.blocks[0].line != 3 {
 		t.Errorf("blocks: %+v", d.blocks)
 	}
 	if strings.Contains(d.prose, "b: c") {

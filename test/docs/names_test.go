@@ -11,13 +11,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
+	"github.com/bowline-dev/bowline/internal/feature"
+	"github.com/bowline-dev/bowline/internal/generate"
 	"github.com/bowline-dev/bowline/internal/install"
+	"github.com/bowline-dev/bowline/internal/produce"
 )
 
 const (
 	bindingPage = "docs/reference/servicebinding.md"
 	mappingPage = "docs/reference/clusterworkloadresourcemapping.md"
+	draftPage   = "docs/reference/draft-servicebinding.md"
+	madePage    = "docs/reference/synthetic-provisioned-service.md"
 )
 
 // fields lists the fields of a type as paths, those of lists as name[]. It does not descend into types of others.
@@ -45,6 +51,9 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	for name, paths := range map[string][]string{
 		bindingPage: append(fields(reflect.TypeFor[bindingv1.ServiceBindingSpec](), "spec"),
 			fields(reflect.TypeFor[bindingv1.ServiceBindingStatus](), "status")...),
+		draftPage: fields(reflect.TypeFor[draftv1alpha1.ServiceBindingSpec](), "spec"),
+		madePage: append(fields(reflect.TypeFor[draftv1alpha1.SyntheticProvisionedServiceSpec](), "spec"),
+			fields(reflect.TypeFor[draftv1alpha1.SyntheticProvisionedServiceStatus](), "status")...),
 		mappingPage: fields(reflect.TypeFor[bindingv1.ClusterWorkloadResourceMappingSpec](), "spec"),
 	} {
 		text := page(t, name).text
@@ -56,38 +65,76 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	}
 }
 
-// reasons gives the reasons of conditions that the code uses, sorted.
-func reasons(t *testing.T) []string {
+// reasons gives the reasons of conditions that packages use, sorted, but for some.
+func reasons(t *testing.T, packages []string, others ...string) []string {
 	t.Helper()
 	s := sources(t, "internal", "projection", "cmd")
 	found := map[string]bool{}
-	for _, at := range []string{"internal/controller", "internal/service", "projection"} {
+	for _, at := range packages {
 		p := s.packages[at]
 		if p == nil {
 			t.Fatalf("there is no package %s", at)
 		}
 		for name, value := range p.constants {
-			rest, isReason := strings.CutPrefix(name, "Reason")
-			isReason = isReason && rest != "" || at == "projection" && ast.IsExported(name) && name == value
-			if isReason && s.uses[name] > 1 {
+			if isReason(at, name, value) && s.uses[name] > 1 {
 				found[value] = true
 			}
 		}
 	}
+	for _, other := range others {
+		delete(found, other)
+	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// isReason tells the constants that are reasons from others.
+func isReason(at, name, value string) bool {
+	rest, is := strings.CutPrefix(name, "Reason")
+	return is && rest != "" || at == "projection" && ast.IsExported(name) && name == value
 }
 
 var conditionRow = regexp.MustCompile("(?m)^\\| (?:all|`[A-Z][^|]*) \\| [^|]* \\| `([A-Za-z]+)` \\|")
 
 func TestConditionsAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
-	listed := map[string]bool{}
-	_, table, _ := strings.Cut(page(t, bindingPage).text, "\n## Conditions")
-	for _, match := range conditionRow.FindAllStringSubmatch(table, -1) {
-		listed[match[1]] = true
+	const makers = "internal/produce"
+	for name, want := range map[string][]string{
+		bindingPage: reasons(t, []string{"internal/controller", "internal/service", "projection", makers},
+			produce.ReasonMade, produce.ReasonSourcesFound),
+		madePage: reasons(t, []string{makers}, produce.ReasonDescription, produce.ReasonOptions),
+	} {
+		listed := map[string]bool{}
+		_, table, _ := strings.Cut(page(t, name).text, "\n## Conditions")
+		for _, match := range conditionRow.FindAllStringSubmatch(table, -1) {
+			listed[match[1]] = true
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(listed))); diff != "" {
+			t.Errorf("reasons in the table of %s (-code +page):\n%s", name, diff)
+		}
 	}
-	if diff := cmp.Diff(reasons(t), slices.Sorted(maps.Keys(listed))); diff != "" {
-		t.Errorf("reasons in the table of %s (-code +page):\n%s", bindingPage, diff)
+}
+
+func TestEveryFeatureIsNamed(t *testing.T) {
+	t.Parallel()
+	text := page(t, "docs/reference/features.md").text
+	for _, f := range feature.All() {
+		if !strings.Contains(text, "| `--"+string(f)+"` |") {
+			t.Errorf("features.md has no row for %s", f)
+		}
+	}
+}
+
+func TestEveryKnownOperatorIsNamed(t *testing.T) {
+	t.Parallel()
+	text := page(t, "docs/guides/known-operators.md").text
+	known, err := generate.Known(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range known.Names() {
+		if !strings.Contains(text, "| `"+name+"` |") {
+			t.Errorf("known-operators.md has no row for %s", name)
+		}
 	}
 }
 
@@ -137,13 +184,22 @@ func TestEveryAnnotationIsNamed(t *testing.T) {
 func TestEveryRoleIsNamed(t *testing.T) {
 	t.Parallel()
 	text := page(t, "docs/reference/rbac.md").text
-	objects, err := install.Objects(install.Options{})
+	objects, err := install.Objects(install.Options{Features: feature.Of(feature.All()...)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		isRole := o.GetKind() == "ClusterRole" || o.GetKind() == "Role"
-		if isRole && !strings.Contains(text, "| `"+o.GetName()+"` | "+o.GetKind()) {
+		if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+			continue
+		}
+		row := "| `" + o.GetName() + "` | " + o.GetKind()
+		if o.GetLabels()["bowline.dev/feature"] != "" {
+			row = "| `" + o.GetName() + "`"
+		}
+		if name, view := strings.CutSuffix(row, "-view`"); view && !strings.Contains(text, row) {
+			row = name + "-edit`, `-view`" // one row for both
+		}
+		if !strings.Contains(text, row) {
 			t.Errorf("rbac.md has no row for %s %s", o.GetKind(), o.GetName())
 		}
 	}
