@@ -25,6 +25,9 @@ const (
 	ReasonSourceUnreachable = "SourceUnreachable"
 	// ReasonRequester is the reason when who asked may not read something that the Secret is made from, or is not known.
 	ReasonRequester = "RequesterForbidden"
+	// ReasonSecretShared is the reason when the Secret cannot be made from something else while a binding has it whose
+	// requester may not read that.
+	ReasonSecretShared = "SecretShared"
 	// ReasonDescription is the reason when annotations or descriptors are wrong, or point to what is not there.
 	ReasonDescription = "DescriptionInvalid"
 	// ReasonTemplate is the reason when a template cannot be filled in.

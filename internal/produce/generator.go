@@ -5,19 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/version"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/bowline-dev/bowline/internal/authority"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/generate"
-	"github.com/bowline-dev/bowline/internal/service"
 	"github.com/bowline-dev/bowline/internal/watch"
 )
 
@@ -105,6 +103,9 @@ func (g *Generator) Reconcile(ctx context.Context, key watch.ServiceKey) (ctrl.R
 	if waiting(err) {
 		return ctrl.Result{}, nil
 	}
+	if errors.Is(err, errSettling) {
+		return ctrl.Result{RequeueAfter: settling}, nil
+	}
 	if err != nil {
 		return again(err)
 	}
@@ -175,17 +176,28 @@ func (g *Generator) attempt(ctx context.Context, s *subject) (watch.Made, error)
 	if err != nil || s.recipe == nil {
 		return watch.Made{}, err
 	}
-	refused, err := g.authorize(ctx, s)
+	return g.serve(ctx, s)
+}
+
+// serve makes the Secret for those who may have it.
+func (g *Generator) serve(ctx context.Context, s *subject) (watch.Made, error) {
+	v, err := g.authorize(ctx, s)
 	if err != nil {
 		return watch.Made{}, err
 	}
-	s.troubled = s.troubled || len(refused) > 0
-	if len(refused) == len(s.bound) {
-		return watch.Made{Secret: g.before(s), Refused: refused}, nil
+	s.troubled = s.troubled || len(v.refused) > 0
+	if v.allowed == 0 {
+		return v.with(watch.Made{Secret: g.before(s)}), nil
+	}
+	t, err := g.guard(s, v)
+	if err != nil {
+		return watch.Made{}, err
+	}
+	if t != nil {
+		return v.with(g.failed(s, t.reason, t.message)), nil
 	}
 	made, err := g.write(ctx, s)
-	made.Refused = refused
-	return made, err
+	return v.with(made), err
 }
 
 // load gets the service. It is nil where there is none, or where the hub says what stands in the way.
@@ -237,39 +249,6 @@ func (g *Generator) versions(s *subject) ([]map[string]any, error) {
 	return versions, nil // none where OLM is not there, or may not be asked
 }
 
-// authorize returns the bindings that may not have what the service points to, since those who asked for them may not read
-// it themselves.
-func (g *Generator) authorize(ctx context.Context, s *subject) (map[binding.Key]*service.Unavailable, error) {
-	needs, _ := s.recipe.References(s.object.Object) // what is wrong with others is said when the entries are made
-	s.needs = needs
-	refs := make([]authority.Reference, 0, len(needs))
-	for _, need := range needs {
-		kind := configMapKind
-		if need.Kind == binding.SecretKind.Kind {
-			kind = binding.SecretKind
-		}
-		refs = append(refs, authority.Reference{
-			Field: field.NewPath("spec", "service"), Kind: kind, Name: need.Name, Verb: authority.VerbRead,
-		})
-		g.need(s, objectRef(kind, s.key.Namespace, need.Name))
-	}
-	refused := map[binding.Key]*service.Unavailable{}
-	for _, b := range s.bound {
-		if len(refs) == 0 || !b.Deleting.IsZero() {
-			continue
-		}
-		err := g.permits.check(ctx, b.Requester, s.key.Namespace, refs)
-		if no, is := errors.AsType[*refusal](err); is {
-			refused[b.Key] = &service.Unavailable{Reason: ReasonRequester, Message: fmt.Sprintf(
-				"%s %q is described by what this binding may not use: %s; grant it, or bind another service",
-				s.kind.Kind, s.key.Name, no.message)}
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return refused, nil
-}
-
 // write makes the Secret.
 func (g *Generator) write(ctx context.Context, s *subject) (watch.Made, error) {
 	contents := map[generate.Reference]map[string][]byte{}
@@ -296,6 +275,7 @@ func (g *Generator) write(ctx context.Context, s *subject) (watch.Made, error) {
 	err = g.keeper.Ensure(ctx, Wanted{
 		NamespacedName: name, Purpose: ForService, Type: made.SecretType, Data: made.Data,
 		Owner: owner(s.kind.GroupVersion().String(), s.kind.Kind, s.key.Name, s.object.GetUID()),
+		From:  strings.Join(madeFrom(s.needs), " "),
 	})
 	if t := unwritten(err); t != nil {
 		return g.failed(s, t.reason, t.message), nil

@@ -98,6 +98,15 @@ type Wanted struct {
 	Type string
 	// Data are the entries.
 	Data map[string][]byte
+	// From is the value of MadeFromAnnotation; empty for no annotation.
+	From string
+}
+
+func (w Wanted) annotations() map[string]string {
+	if w.From == "" {
+		return nil
+	}
+	return map[string]string{MadeFromAnnotation: w.From}
 }
 
 // Keeper writes the Secrets that Bowline makes, and knows those it made. It keeps no value in memory.
@@ -194,7 +203,7 @@ func (k *Keeper) bring(ctx context.Context, w Wanted, have *state) error {
 	switch {
 	case !have.isFor(w):
 		return &TakenError{Name: w.Name}
-	case ours && have.digest == digest(w.Type, w.Data):
+	case ours && have.digest == digest(w.Type, w.Data) && have.from == w.From:
 		return nil
 	case !ours || have.immutable || have.kind != w.Type:
 		return k.whileLeading(func() error { return k.replace(ctx, w, have) })
@@ -213,6 +222,14 @@ func (k *Keeper) whileLeading(write func() error) error {
 func (k *Keeper) Has(name types.NamespacedName, owner types.UID) bool {
 	have := k.known(name)
 	return have != nil && have.owner.UID == owner
+}
+
+// From is what a Secret says that it was made from; empty where there is none.
+func (k *Keeper) From(name types.NamespacedName) string {
+	if have := k.known(name); have != nil {
+		return have.from
+	}
+	return ""
 }
 
 // Remove deletes a Secret that was made for an owner, where there is one.
@@ -238,7 +255,7 @@ func (k *Keeper) Remove(ctx context.Context, name types.NamespacedName, purpose 
 func (k *Keeper) create(ctx context.Context, w Wanted) error {
 	secret, err := k.client.CoreV1().Secrets(w.Namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.Namespace, Name: w.Name,
+			Namespace: w.Namespace, Name: w.Name, Annotations: w.annotations(),
 			Labels:          map[string]string{MadeForLabel: string(w.Purpose), "app.kubernetes.io/managed-by": "bowline"},
 			OwnerReferences: []metav1.OwnerReference{w.Owner},
 		},
@@ -281,11 +298,19 @@ func (k *Keeper) replace(ctx context.Context, w Wanted, have *state) error {
 
 // update replaces the entries and leaves all else as it is.
 func (k *Keeper) update(ctx context.Context, w Wanted, have *state) error {
-	patch, err := json.Marshal([]map[string]any{
+	changes := []map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": have.uid},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": have.resourceVersion},
 		{"op": "add", "path": "/data", "value": w.Data},
-	})
+	}
+	if have.from != w.From && have.annotated {
+		changes = append(changes, map[string]any{
+			"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(MadeFromAnnotation, "/", "~1"), "value": w.From,
+		})
+	} else if have.from != w.From {
+		changes = append(changes, map[string]any{"op": "add", "path": "/metadata/annotations", "value": w.annotations()})
+	}
+	patch, err := json.Marshal(changes)
 	if err != nil {
 		return fmt.Errorf("encoding a change of Secret %s: %w", w.NamespacedName, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -187,6 +188,41 @@ func TestKeeperWritesOnlyWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.wrote("DELETE", "removing what was made")
+}
+
+// TestKeeperSaysWhatASecretWasMadeFrom, beside annotations of others.
+func TestKeeperSaysWhatASecretWasMadeFrom(t *testing.T) {
+	for _, foreign := range []map[string]string{nil, {"example.com/note": "kept"}} {
+		d := newDesk(t)
+		w := d.wanted("one")
+		d.ensure(w)
+		secret := d.holds(w)
+		secret.Annotations = foreign
+		if _, err := d.secrets().Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		d.sees(d.holds(w).ResourceVersion)
+		for _, from := range []string{"Secret/a", "ConfigMap/b Secret/a"} {
+			w.From = from
+			d.ensure(w)
+			d.ensure(w)
+			want := maps.Clone(foreign)
+			if want == nil {
+				want = map[string]string{}
+			}
+			want[MadeFromAnnotation] = from
+			if diff := cmp.Diff(want, d.holds(w).Annotations); diff != "" || d.keeper.From(w.NamespacedName) != from {
+				t.Errorf("known is %q; the annotations (-want +got):\n%s", d.keeper.From(w.NamespacedName), diff)
+			}
+		}
+		d.wrote("POST PATCH PATCH", "it is made from something else, twice")
+		d.sees(d.holds(w).ResourceVersion)
+		if d.keeper.From(w.NamespacedName) != w.From {
+			t.Errorf("what came back says %q", d.keeper.From(w.NamespacedName))
+		}
+		d.ensure(w)
+		d.wrote("", "the change came back")
+	}
 }
 
 // TestKeeperChangesTheType: the API server lets no Secret change its type, so it is made anew.

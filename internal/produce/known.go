@@ -19,14 +19,15 @@ type state struct {
 	purpose              Purpose
 	owner                metav1.OwnerReference
 	kind                 string
-	immutable            bool
-	digest               string
+	immutable, annotated bool
+	digest, from         string
 }
 
 func stateOf(secret *corev1.Secret, digest string) *state {
 	s := &state{
 		uid: string(secret.UID), resourceVersion: secret.ResourceVersion, kind: string(secret.Type), digest: digest,
 		purpose: Purpose(secret.Labels[MadeForLabel]), immutable: secret.Immutable != nil && *secret.Immutable,
+		annotated: len(secret.Annotations) > 0, from: secret.Annotations[MadeFromAnnotation],
 	}
 	if owner := metav1.GetControllerOf(secret); owner != nil {
 		s.owner = *owner
@@ -59,11 +60,19 @@ func withoutValues(item any) (any, error) {
 		TypeMeta: metav1.TypeMeta{Kind: digested},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: secret.Namespace, Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion,
-			Labels: secret.Labels, OwnerReferences: secret.OwnerReferences,
+			Labels: secret.Labels, OwnerReferences: secret.OwnerReferences, Annotations: annotated(secret),
 		},
 		Type: secret.Type, Immutable: secret.Immutable,
 		Data: map[string][]byte{digestKey: []byte(digest(string(secret.Type), secret.Data))},
 	}, nil
+}
+
+// annotated keeps of the annotations our own, and whether there are any.
+func annotated(secret *corev1.Secret) map[string]string {
+	if len(secret.Annotations) == 0 {
+		return nil
+	}
+	return map[string]string{MadeFromAnnotation: secret.Annotations[MadeFromAnnotation]}
 }
 
 // changed tells of the owner of a Secret that is another now.

@@ -2,6 +2,7 @@ package produce
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,8 +39,10 @@ type permits struct {
 	answers map[question]answer
 }
 
+// question is what was asked. A record may be long, so it stands for its digest.
 type question struct {
-	record, namespace, reference string
+	record               [sha256.Size]byte
+	namespace, reference string
 }
 
 type answer struct {
@@ -64,7 +67,7 @@ func (p *permits) check(ctx context.Context, record, namespace string, refs []au
 	}
 	var refused []error
 	for _, ref := range refs {
-		err := p.ask(ctx, question{record, namespace, ref.Verb + " " + ref.Kind.String() + " " + ref.Name}, func() error {
+		err := p.ask(ctx, question{sha256.Sum256([]byte(record)), namespace, ref.Verb + " " + ref.Kind.String() + " " + ref.Name}, func() error {
 			return p.review(ctx, user, namespace, ref)
 		})
 		if _, is := errors.AsType[*refusal](err); err != nil && !is {

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,12 +20,19 @@ type Made struct {
 	Problem *service.Unavailable
 	// Refused are the bindings that may not have the Secret, each with why.
 	Refused map[binding.Key]*service.Unavailable
+	// Judged are the bindings that were looked at, each with the record of who asked for it. Any other one has to wait: what
+	// was made may be more than they may have.
+	Judged map[binding.Key]string
+
+	// pending says that no more than who may have it is known yet.
+	pending bool
 }
 
-// equal says whether two states come to the same for every binding.
-func (m Made) equal(other Made) bool {
+// sameFor says whether two states come to the same for a binding.
+func (m Made) sameFor(key binding.Key, other Made) bool {
 	same := func(a, b *service.Unavailable) bool { return a == b || a != nil && b != nil && *a == *b }
-	return m.Secret == other.Secret && same(m.Problem, other.Problem) && maps.EqualFunc(m.Refused, other.Refused, same)
+	return m.Secret == other.Secret && same(m.Problem, other.Problem) && same(m.Refused[key], other.Refused[key]) &&
+		m.Judged[key] == other.Judged[key] && m.pending == other.pending
 }
 
 // Prepared is what Bowline itself made for one binding, beyond its service's Secret.
@@ -66,16 +72,33 @@ func (h *Hub) tellMakers(b *binding.Binding) {
 func (h *Hub) SetMade(key ServiceKey, made *Made) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before, known := h.made[key]
 	if made == nil {
 		delete(h.made, key)
 		return
 	}
-	h.made[key] = *made
-	if known && before.equal(*made) {
-		return
-	}
+	h.putMade(key, *made)
+}
+
+// SetJudged notes which bindings were looked at and which were refused, and leaves all else that was made of a service as it
+// is known. It says whether that is news for any binding.
+func (h *Hub) SetJudged(key ServiceKey, judged Made) (news bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	made, known := h.made[key]
+	made.pending = made.pending || !known
+	made.Refused, made.Judged = judged.Refused, judged.Judged
+	return h.putMade(key, made)
+}
+
+// putMade takes in what was made of a service, and tells those for whom that is news. The lock is held.
+func (h *Hub) putMade(key ServiceKey, made Made) (news bool) {
+	before, known := h.made[key]
+	h.made[key] = made
 	for _, name := range h.index.services[key].sorted() {
+		if known && before.sameFor(name, made) {
+			continue
+		}
+		news = true
 		b := h.index.bindings[name]
 		h.index.setSecret(name, h.secretName(b))
 		h.tell(b, false)
@@ -83,6 +106,7 @@ func (h *Hub) SetMade(key ServiceKey, made *Made) {
 			h.makers.BindingConcerned(name)
 		}
 	}
+	return news
 }
 
 // SetPrepared notes what was made for a binding.
@@ -173,8 +197,9 @@ func NeedsPreparation(b *binding.Binding) bool { return b.Composition != nil || 
 // madeFor returns the Secret that was made of a binding's service; ok is false where nothing describes the service.
 func (h *Hub) madeFor(b *binding.Binding) (secret string, ok bool, err error) {
 	made, known := h.made[serviceKey(b)]
+	judged, is := made.Judged[b.Key]
 	switch refused := made.Refused[b.Key]; {
-	case !known:
+	case !known, made.pending, made.Secret != "" && (!is || judged != b.Requester):
 		return "", false, ErrStarting
 	case refused != nil:
 		return "", true, refused
