@@ -23,13 +23,15 @@ type status struct {
 	} `json:"binding"`
 }
 
-// readStatus reads the status of a binding, and whether it is about the binding as it is now.
+// readStatus reads the status of a binding, and whether it is about the binding as it is now. The early draft knows no
+// observed generation: there a status without one may be.
 func readStatus(object *unstructured.Unstructured) (status, bool, error) {
 	var s status
 	if err := decode(object.Object["status"], &s); err != nil {
 		return s, false, fmt.Errorf("reading the status: %w", err)
 	}
-	return s, s.ObservedGeneration == object.GetGeneration(), nil
+	silent := s.ObservedGeneration == 0 && object.GroupVersionKind().Group == draftGroup
+	return s, silent || s.ObservedGeneration == object.GetGeneration(), nil
 }
 
 // get reads an object of the clause's namespace, or of the cluster.

@@ -42,11 +42,13 @@ type Clause struct {
 	Manifests string
 	// NeedsNode is set when only a kubelet can show it.
 	NeedsNode bool
+	// Extension is what an implementation has to have for the clause to mean anything; empty for nothing.
+	Extension Extension
 	// Test fails by T.Fatalf.
 	Test func(t *T)
 }
 
-// Clauses returns all clauses, in the order of the specification.
+// Clauses returns all clauses of the specification, in its order.
 func Clauses() []Clause {
 	return slices.Concat(
 		serviceClauses, projectionClauses, apiClauses, referenceClauses, containerClauses, envClauses, conditionClauses,

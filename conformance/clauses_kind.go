@@ -136,7 +136,7 @@ spec:
 
 func testJob(t *T) {
 	t.Eventually("Ready says what is so", func() error {
-		c := t.current("db", readyCondition)
+		c := t.current("db")
 		if c == nil {
 			return errors.New("there is no such condition")
 		}

@@ -242,7 +242,7 @@ func testCollision(t *T) {
 	t.Eventually("one of the two is Ready and the other is not", func() error {
 		states := map[metav1.ConditionStatus]int{}
 		for _, name := range []string{"db", "cache"} {
-			if c := t.current(name, readyCondition); c != nil {
+			if c := t.current(name); c != nil {
 				states[c.Status]++
 			}
 		}

@@ -175,7 +175,7 @@ func testConflict(t *T) {
 	}
 	t.Apply(bindingManifest)
 	err := poll(t.ctx, "the binding is ready while others write", func() error {
-		if c := t.current("db", readyCondition); c == nil || c.Status != metav1.ConditionTrue {
+		if c := t.current("db"); c == nil || c.Status != metav1.ConditionTrue {
 			return fmt.Errorf("it is not: %v", c)
 		}
 		return nil

@@ -311,11 +311,11 @@ func seesConflict(c metav1.Condition) bool {
 	return strings.Contains(text, "conflict") || strings.Contains(text, "object has been modified")
 }
 
-// current gives a condition as it is now.
-func (t *T) current(name, kind string) *metav1.Condition {
+// current gives the condition Ready as it is now.
+func (t *T) current(name string) *metav1.Condition {
 	s, _, err := readStatus(t.must(t.bindings(), name))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return meta.FindStatusCondition(s.Conditions, kind)
+	return meta.FindStatusCondition(s.Conditions, readyCondition)
 }

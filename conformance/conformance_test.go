@@ -14,6 +14,7 @@ import (
 	"github.com/bowline-dev/bowline/conformance"
 	"github.com/bowline-dev/bowline/internal/admission"
 	"github.com/bowline-dev/bowline/internal/controller"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
 	"github.com/bowline-dev/bowline/internal/localplane"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
@@ -24,12 +25,12 @@ var (
 	only   = flag.String("clauses", "", "run the clauses whose names match only")
 )
 
-func installBowline(ctx context.Context, c *rest.Config) error {
-	return install.Apply(ctx, c, install.Options{External: true}, func(string) {}) //nolint:wrapcheck // shown as it is
+func installBowline(ctx context.Context, c *rest.Config, features feature.Set) error {
+	return install.Apply(ctx, c, install.Options{External: true, Features: features}, func(string) {}) //nolint:wrapcheck // shown as it is
 }
 
 // runBowline runs the controller as it runs in a cluster: as its service account, with admission.
-func runBowline(ctx context.Context, c *rest.Config) error {
+func runBowline(ctx context.Context, c *rest.Config, features feature.Set) error {
 	port, err := localplane.FreePort(0)
 	if err != nil {
 		return fmt.Errorf("choosing a port: %w", err)
@@ -45,6 +46,7 @@ func runBowline(ctx context.Context, c *rest.Config) error {
 		Endpoint:       admission.Endpoint{URL: fmt.Sprintf("https://127.0.0.1:%d", port)},
 		Hosts:          []string{"127.0.0.1", "localhost"},
 		CreateWebhooks: true,
+		Features:       features,
 		Gather:         controller.DefaultGather,
 		// Several tests of this package run one, each for a control plane of its own.
 		SkipNameValidation: true,
@@ -54,19 +56,29 @@ func runBowline(ctx context.Context, c *rest.Config) error {
 
 // TestBowlineConforms runs every clause against Bowline, each as a test of its own name. None may fail, and none may be
 // left out but those that need a node.
-func TestBowlineConforms(t *testing.T) {
+func TestBowlineConforms(t *testing.T) { runClauses(t, specificationPage, feature.Set{}) }
+
+// TestBowlineKeepsTheDraft does the same for the early draft, with all features.
+func TestBowlineKeepsTheDraft(t *testing.T) { runClauses(t, draftPage, feature.Of(feature.All()...)) }
+
+func runClauses(t *testing.T, p page, features feature.Set) {
+	t.Helper()
 	// Each test starts the control plane that it needs: those that look at the clauses alone run where there is none.
 	config, err := planetest.Start(t, planetest.WithControllerManager()).RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	startBowline(t.Context(), t, config)
-	report, err := conformance.Run(t.Context(), config, conformance.Options{Run: regexp.MustCompile(*only)})
+	startBowline(t.Context(), t, config, features)
+	report, err := conformance.Run(t.Context(), config, conformance.Options{API: p.api, Run: regexp.MustCompile(*only)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clauses, err := conformance.ClausesOf(p.api)
 	if err != nil {
 		t.Fatal(err)
 	}
 	needsNode := map[string]bool{}
-	for _, c := range conformance.Clauses() {
+	for _, c := range clauses {
 		needsNode[c.Name] = c.NeedsNode
 	}
 	for _, r := range report.Results {
@@ -79,6 +91,6 @@ func TestBowlineConforms(t *testing.T) {
 	}
 	t.Log(report.Summary())
 	if *only == "" {
-		t.Run("page", func(t *testing.T) { checkPage(t, report) })
+		t.Run("page", func(t *testing.T) { p.check(t, report) })
 	}
 }

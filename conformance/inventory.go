@@ -23,8 +23,12 @@ type Requirement struct {
 // Inventory returns every normative word of version 1.0, in the order of the text, and what version 1.1 added. The words
 // in the section on notation, which only define themselves, are left out.
 func Inventory() []Requirement {
+	return requirementsOf(slices.Concat(inventoryOfBinding, inventoryOfMapping))
+}
+
+func requirementsOf(sections []section) []Requirement {
 	var all []Requirement
-	for _, s := range slices.Concat(inventoryOfBinding, inventoryOfMapping) {
+	for _, s := range sections {
 		for _, r := range s.requirements {
 			r.SpecRef = s.name
 			all = append(all, r)

@@ -15,17 +15,64 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// specification is the plain text of version 1.0, which is not part of this repository.
-var specification = flag.String("spec", "", "compare the inventory with the plain text of the specification in this file")
+// The texts themselves are not part of this repository.
+var (
+	specification = flag.String("spec", "", "compare the inventory with the plain text of the specification in this file")
+	earlyDraft    = flag.String("draft", "", "compare the inventory of the early draft with its text in this file")
+)
 
-func TestEveryRequirementHasAClause(t *testing.T) {
+// text is what tests know of one.
+type text struct {
+	api  API
+	file *string
+	// words are how often each stands in it; those before a line, which is after the section on notation, do not count.
+	words         map[Level]int
+	afterNotation int
+}
+
+func texts() []text {
+	return []text{
+		{
+			api: Specification, file: specification, afterNotation: 24,
+			words: map[Level]int{Must: 59, MustNot: 3, Should: 13, ShouldNot: 1, Recommended: 5, May: 20},
+		},
+		{
+			api: EarlyDraft, file: earlyDraft, afterNotation: 66,
+			words: map[Level]int{Must: 44, MustNot: 3, Should: 5, ShouldNot: 1, Recommended: 6, May: 15},
+		},
+	}
+}
+
+// forEachText runs a test for each text.
+func forEachText(t *testing.T, test func(t *testing.T, of text, clauses []Clause, inventory []Requirement)) {
+	t.Helper()
 	t.Parallel()
+	for _, of := range texts() {
+		t.Run(string(of.api), func(t *testing.T) {
+			t.Parallel()
+			clauses, err := ClausesOf(of.api)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inventory, err := InventoryOf(of.api)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, of, clauses, inventory)
+		})
+	}
+}
+
+func TestEveryRequirementHasAClause(t *testing.T) { forEachText(t, testEveryRequirement) }
+
+func testEveryRequirement(t *testing.T, _ text, all []Clause, inventory []Requirement) {
+	t.Helper()
 	clauses := map[string]Clause{}
-	for _, c := range Clauses() {
+	for _, c := range all {
 		clauses[c.Name] = c
 	}
 	tested := map[string]bool{}
-	for _, r := range Inventory() {
+	for _, r := range inventory {
 		if len(r.Clauses) == 0 && r.Untestable == "" {
 			t.Errorf("line %d, %s, %q: neither a clause nor a reason why there is none", r.Line, r.Level, r.Text)
 		}
@@ -36,7 +83,7 @@ func TestEveryRequirementHasAClause(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range Clauses() {
+	for _, c := range all {
 		if c.Level != Stated && !tested[c.Name] {
 			t.Errorf("clause %s is a %s that no requirement asks for", c.Name, c.Level)
 		}
@@ -44,13 +91,15 @@ func TestEveryRequirementHasAClause(t *testing.T) {
 }
 
 // A clause must be at least as strong as one of the requirements that it stands for, or it would let a breach pass.
-func TestLevelsAreThoseOfTheText(t *testing.T) {
-	t.Parallel()
+func TestLevelsAreThoseOfTheText(t *testing.T) { forEachText(t, testLevels) }
+
+func testLevels(t *testing.T, _ text, all []Clause, inventory []Requirement) {
+	t.Helper()
 	levels := map[string][]Level{}
-	for _, c := range Clauses() {
+	for _, c := range all {
 		levels[c.Name] = append(levels[c.Name], c.Level)
 	}
-	for _, r := range Inventory() {
+	for _, r := range inventory {
 		if !r.Level.Binding() || r.Untestable != "" {
 			continue
 		}
@@ -61,40 +110,40 @@ func TestLevelsAreThoseOfTheText(t *testing.T) {
 	}
 }
 
-func TestInventoryIsComplete(t *testing.T) {
-	t.Parallel()
-	want := map[Level]int{Must: 59, MustNot: 3, Should: 13, ShouldNot: 1, Recommended: 5, May: 20}
+func TestInventoryIsComplete(t *testing.T) { forEachText(t, testInventory) }
+
+func testInventory(t *testing.T, of text, _ []Clause, inventory []Requirement) {
+	t.Helper()
 	got := map[Level]int{}
-	for _, r := range Inventory() {
+	for _, r := range inventory {
 		if r.Line > 0 {
 			got[r.Level]++
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("normative words (-specification +inventory):\n%s", diff)
+	if diff := cmp.Diff(of.words, got); diff != "" {
+		t.Errorf("normative words (-text +inventory):\n%s", diff)
 	}
-	if *specification == "" {
+	if *of.file == "" {
 		return
 	}
-	text, err := os.ReadFile(*specification)
+	content, err := os.ReadFile(*of.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wordsOf(string(text)), wordsOfInventory()); diff != "" {
-		t.Errorf("normative words by line (-specification +inventory):\n%s", diff)
+	if diff := cmp.Diff(of.wordsOf(string(content)), wordsOf(inventory)); diff != "" {
+		t.Errorf("normative words by line (-text +inventory):\n%s", diff)
 	}
 }
 
-// wordsOf lists the normative words of a text, with their lines; those of the section on notation are left out.
-func wordsOf(text string) []string {
+// wordsOf lists the normative words of the text, with their lines; those of the section on notation are left out.
+func (of text) wordsOf(content string) []string {
 	word := regexp.MustCompile(`\b(MUST NOT|MUST|SHALL NOT|SHALL|REQUIRED|SHOULD NOT|SHOULD|NOT RECOMMENDED|RECOMMENDED|MAY|OPTIONAL)\b`)
-	const afterNotation = 24
 	var found []string
 	number := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(content) {
 		number++
 		for _, w := range word.FindAllString(line, -1) {
-			if number >= afterNotation {
+			if number >= of.afterNotation {
 				found = append(found, fmt.Sprintf("%d %s", number, w))
 			}
 		}
@@ -103,9 +152,9 @@ func wordsOf(text string) []string {
 	return found
 }
 
-func wordsOfInventory() []string {
+func wordsOf(inventory []Requirement) []string {
 	var found []string
-	for _, r := range Inventory() {
+	for _, r := range inventory {
 		if r.Line > 0 {
 			found = append(found, fmt.Sprintf("%d %s", r.Line, r.Level))
 		}
@@ -114,12 +163,14 @@ func wordsOfInventory() []string {
 	return found
 }
 
-func TestClausesAreWellFormed(t *testing.T) {
-	t.Parallel()
+func TestClausesAreWellFormed(t *testing.T) { forEachText(t, testWellFormed) }
+
+func testWellFormed(t *testing.T, _ text, all []Clause, _ []Requirement) {
+	t.Helper()
 	form := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	seen := map[string]bool{}
 	levels := []Level{Must, MustNot, Should, ShouldNot, Recommended, May, Stated}
-	for _, c := range Clauses() {
+	for _, c := range all {
 		if !form.MatchString(c.Name) || seen[c.Name] {
 			t.Errorf("clause %q: its name is no name, or there twice", c.Name)
 		}
@@ -137,11 +188,13 @@ func TestClausesAreWellFormed(t *testing.T) {
 }
 
 // The mapping of a kind is the cluster's: a kind that one clause maps is used by no other, or they would disturb each other.
-func TestNoTwoClausesMapOneKind(t *testing.T) {
-	t.Parallel()
+func TestNoTwoClausesMapOneKind(t *testing.T) { forEachText(t, testOneKind) }
+
+func testOneKind(t *testing.T, _ text, all []Clause, _ []Requirement) {
+	t.Helper()
 	isMapped := map[string]bool{}
 	users := map[string][]string{}
-	for _, c := range Clauses() {
+	for _, c := range all {
 		objects, err := parse(c.Manifests)
 		if err != nil {
 			t.Fatal(err)
@@ -177,8 +230,8 @@ func inventedIn(objects []*unstructured.Unstructured) map[string]bool {
 // What the specification asks of those who publish services, the suite's own services keep.
 func TestOwnSecretsFollowTheConventions(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{secretManifest, otherSecretManifest} {
-		objects, err := parse(text)
+	for _, manifest := range []string{secretManifest, otherSecretManifest} {
+		objects, err := parse(manifest)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/bowline-dev/bowline/conformance"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
 	"github.com/bowline-dev/bowline/internal/node"
 	"github.com/bowline-dev/bowline/internal/node/volume"
@@ -42,7 +43,7 @@ func TestNodeClauses(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	startBowline(ctx, t, config)
+	startBowline(ctx, t, config, feature.Set{})
 	standIn := &standIn{clients: clients, dir: t.TempDir()}
 	if err := standIn.join(ctx); err != nil {
 		t.Fatal(err)
@@ -215,14 +216,14 @@ func (s *standIn) plan(ctx context.Context, pod *corev1.Pod) (*node.Plan, error)
 }
 
 // startBowline installs Bowline into a control plane and runs it until the context ends.
-func startBowline(ctx context.Context, t *testing.T, config *rest.Config) {
+func startBowline(ctx context.Context, t *testing.T, config *rest.Config, features feature.Set) {
 	t.Helper()
 	ctrl.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr))))
-	if err := installBowline(ctx, config); err != nil {
+	if err := installBowline(ctx, config, features); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- runBowline(ctx, config) }()
+	go func() { done <- runBowline(ctx, config, features) }()
 	t.Cleanup(func() {
 		if err := <-done; err != nil {
 			t.Errorf("running Bowline: %v", err)

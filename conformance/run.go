@@ -28,6 +28,8 @@ var ErrNoClause = errors.New("no clause has a name that matches")
 
 // Options say what is run, and how.
 type Options struct {
+	// API is the text that is tested; Specification when empty.
+	API API
 	// Run limits the clauses to those whose names match; all when nil.
 	Run *regexp.Regexp
 	// Parallel is how many clauses are tested at a time; DefaultParallel when zero.
@@ -41,6 +43,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.API == "" {
+		o.API = Specification
+	}
 	if o.Parallel <= 0 {
 		o.Parallel = DefaultParallel
 	}
@@ -56,14 +61,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) selected() []Clause {
-	var clauses []Clause
-	for _, c := range Clauses() {
+// selected returns the clauses to run, and how many are left out.
+func (o Options) selected() (clauses []Clause, leftOut int, err error) {
+	all, err := ClausesOf(o.API)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, c := range all {
 		if o.Run == nil || o.Run.MatchString(c.Name) {
 			clauses = append(clauses, c)
 		}
 	}
-	return clauses
+	if len(clauses) == 0 {
+		return nil, 0, ErrNoClause
+	}
+	return clauses, len(all) - len(clauses), nil
 }
 
 // Run tests the implementation that runs in a cluster. The configuration has to be an administrator's: kinds, roles and
@@ -73,9 +85,9 @@ func (o Options) selected() []Clause {
 // Two runs in one cluster at the same time disturb each other.
 func Run(ctx context.Context, config *rest.Config, options Options) (report Report, err error) {
 	options = options.withDefaults()
-	clauses := options.selected()
-	if len(clauses) == 0 {
-		return Report{}, ErrNoClause
+	clauses, leftOut, err := options.selected()
+	if err != nil {
+		return Report{}, err
 	}
 	s, err := newSuite(ctx, config, options)
 	if err != nil {
@@ -91,7 +103,7 @@ func Run(ctx context.Context, config *rest.Config, options Options) (report Repo
 	}
 	report = Report{
 		Specification: s.apiVersion(), Kubernetes: s.kubernetes, Started: time.Now().UTC(),
-		LeftOut: len(Clauses()) - len(clauses),
+		LeftOut: leftOut,
 	}
 	report.Results = s.runAll(ctx, clauses)
 	report.Seconds = time.Since(report.Started).Seconds()
@@ -138,6 +150,15 @@ func (s *suite) run(ctx context.Context, c Clause) Result {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	t := &T{suite: s, ctx: ctx, clause: c.Name}
+	offered, err := s.offers(t, c.Extension)
+	if err != nil {
+		result.Outcome, result.Message = Failed, err.Error()
+		return result
+	}
+	if !offered {
+		result.Outcome, result.Message = NotOffered, "the API server does not serve the extension: "+string(c.Extension)
+		return result
+	}
 	message := t.try(c)
 	if left := t.cleanup(); message == "" {
 		message = left

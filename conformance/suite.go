@@ -22,16 +22,15 @@ const (
 	serviceGroup  = "services.conformance.test"
 	workloadGroup = "workloads.conformance.test"
 	lateGroup     = "late.conformance.test"
-
-	controllerLabel = "servicebinding.io/controller"
 )
 
 // ErrNotServed says that the API server serves none of the versions that the suite can test.
-var ErrNotServed = errors.New("the API server serves neither servicebinding.io/v1 nor servicebinding.io/v1beta1")
+var ErrNotServed = errors.New("the API server does not serve what is to be tested")
 
 // suite is one run.
 type suite struct {
 	options    Options
+	api        declared
 	client     dynamic.Interface
 	discovery  discovery.DiscoveryInterface
 	version    string
@@ -53,6 +52,9 @@ func newSuite(ctx context.Context, config *rest.Config, options Options) (*suite
 		return nil, fmt.Errorf("making the client for discovery: %w", err)
 	}
 	s := &suite{options: options, client: client, discovery: discoverer}
+	if s.api, err = options.API.declared(); err != nil {
+		return nil, err
+	}
 	server, err := discoverer.ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("asking the API server for its version: %w", err)
@@ -65,37 +67,7 @@ func newSuite(ctx context.Context, config *rest.Config, options Options) (*suite
 	return s, err
 }
 
-func (s *suite) apiVersion() string { return group + "/" + s.version }
-
-// servedVersion chooses the newest version that is served.
-func (s *suite) servedVersion() (string, error) {
-	for _, version := range []string{"v1", "v1beta1"} {
-		served, err := s.serves(version)
-		if err != nil {
-			return "", err
-		}
-		if served {
-			return version, nil
-		}
-	}
-	return "", ErrNotServed
-}
-
-// serves says whether both kinds of the specification are served in a version.
-func (s *suite) serves(version string) (bool, error) {
-	resources, err := s.discovery.ServerResourcesForGroupVersion(group + "/" + version)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("asking for the resources of %s/%s: %w", group, version, err)
-	}
-	kinds := map[string]bool{}
-	for i := range resources.APIResources {
-		kinds[resources.APIResources[i].Kind] = true
-	}
-	return kinds["ServiceBinding"] && kinds["ClusterWorkloadResourceMapping"], nil
-}
+func (s *suite) apiVersion() string { return s.api.group + "/" + s.version }
 
 // hasNode says whether a pod could run.
 func (s *suite) hasNode(ctx context.Context) (bool, error) {
@@ -125,8 +97,8 @@ func (s *suite) setup(ctx context.Context, clauses []Clause) error {
 		return err
 	}
 	objects := []*unstructured.Unstructured{
-		grant("services", serviceGroup, kinds, "get", "list", "watch"),
-		grant("workloads", workloadGroup, kinds, "get", "list", "watch", "update", "patch"),
+		grant("services", serviceGroup, s.label(), kinds).to("get", "list", "watch"),
+		grant("workloads", workloadGroup, s.label(), kinds).to("get", "list", "watch", "update", "patch"),
 	}
 	for _, k := range kinds {
 		objects = append(objects, k.definition())
@@ -200,15 +172,25 @@ func (s *suite) teardown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// grant is the ClusterRole that opts in the kinds of a group; nil when there are none.
-func grant(name, group string, kinds []kind, verbs ...string) *unstructured.Unstructured {
-	var resources []any
+// opting is the ClusterRole to be that opts in kinds of a group.
+type opting struct {
+	name, group, label string
+	resources          []any
+}
+
+func grant(name, group, label string, kinds []kind) opting {
+	o := opting{name: name, group: group, label: label}
 	for _, k := range kinds {
 		if k.group == group {
-			resources = append(resources, k.plural())
+			o.resources = append(o.resources, k.plural())
 		}
 	}
-	if len(resources) == 0 {
+	return o
+}
+
+// to makes the ClusterRole; nil when there are no kinds.
+func (o opting) to(verbs ...string) *unstructured.Unstructured {
+	if len(o.resources) == 0 {
 		return nil
 	}
 	allowed := make([]any, len(verbs))
@@ -219,10 +201,10 @@ func grant(name, group string, kinds []kind, verbs ...string) *unstructured.Unst
 		"apiVersion": "rbac.authorization.k8s.io/v1",
 		"kind":       "ClusterRole",
 		"metadata": map[string]any{
-			"name":   "servicebinding-conformance-" + name,
-			"labels": map[string]any{controllerLabel: "true"},
+			"name":   "servicebinding-conformance-" + o.name,
+			"labels": map[string]any{o.label: "true"},
 		},
-		"rules": []any{map[string]any{"apiGroups": []any{group}, "resources": resources, "verbs": allowed}},
+		"rules": []any{map[string]any{"apiGroups": []any{o.group}, "resources": o.resources, "verbs": allowed}},
 	}}
 }
 

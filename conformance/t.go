@@ -223,10 +223,8 @@ func (t *T) deleteBindings(ctx context.Context, namespace string) error {
 	})
 }
 
-func (t *T) bindings() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: group, Version: t.suite.version, Resource: "servicebindings"}
-}
+func (t *T) bindings() schema.GroupVersionResource { return t.resource("servicebindings") }
 
 func (t *T) mappings() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: group, Version: t.suite.version, Resource: "clusterworkloadresourcemappings"}
+	return t.resource("clusterworkloadresourcemappings")
 }

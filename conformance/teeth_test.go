@@ -9,13 +9,16 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/conformance"
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/localplane/planetest"
 )
 
@@ -27,26 +30,42 @@ var keptByLying = []string{
 	"rbac-aggregated-role", "rbac-role-is-bound",
 }
 
+// draftKeptByLying are those of the early draft.
+var draftKeptByLying = []string{
+	"draft-binding-needs-application", "draft-binding-needs-service", "draft-status-conditions", "draft-mapping-needs-name-and-value",
+	"draft-synthetic-needs-services", "draft-synthetic-mapping-needs-name-and-value", "draft-rbac-aggregated-role",
+	"draft-rbac-role-is-bound",
+}
+
 // TestClausesHaveTeeth runs the suite against a liar. Any further clause that passes there takes a binding's word for what
 // it should look at itself.
 func TestClausesHaveTeeth(t *testing.T) {
+	runAgainstLiar(t, conformance.Specification, bindingv1.GroupVersion.WithResource("servicebindings"), keptByLying)
+}
+
+func TestDraftClausesHaveTeeth(t *testing.T) {
+	runAgainstLiar(t, conformance.EarlyDraft, draftv1alpha1.GroupVersion.WithResource("servicebindings"), draftKeptByLying)
+}
+
+func runAgainstLiar(t *testing.T, api conformance.API, about schema.GroupVersionResource, kept []string) {
+	t.Helper()
 	config, err := planetest.Start(t).RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := installBowline(t.Context(), config); err != nil {
+	if err := installBowline(t.Context(), config, feature.Of(feature.All()...)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- lie(ctx, config) }()
-	report, err := conformance.Run(t.Context(), config, conformance.Options{Parallel: 64, Timeout: 8 * time.Second})
+	go func() { done <- lie(ctx, config, about) }()
+	report, err := conformance.Run(t.Context(), config, conformance.Options{API: api, Parallel: 64, Timeout: 8 * time.Second})
 	stop()
 	if lied := <-done; err != nil || lied != nil {
 		t.Fatal(err, lied)
 	}
 	for _, r := range report.Results {
-		if r.Outcome == conformance.Passed && !slices.Contains(keptByLying, r.Clause) {
+		if r.Outcome == conformance.Passed && !slices.Contains(kept, r.Clause) {
 			t.Errorf("a liar keeps clause %s", r.Clause)
 		}
 	}
@@ -56,14 +75,14 @@ func TestClausesHaveTeeth(t *testing.T) {
 }
 
 // lie calls every binding ready, at once and whatever it is.
-func lie(ctx context.Context, config *rest.Config) error {
+func lie(ctx context.Context, config *rest.Config, about schema.GroupVersionResource) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
-	all := client.Resource(bindingv1.GroupVersion.WithResource("servicebindings"))
+	all := client.Resource(about)
 	claim := func(kind string) map[string]any {
 		return map[string]any{
 			"type": kind, "status": "True", "reason": "Said", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",

@@ -16,13 +16,15 @@ func TestConformanceArguments(t *testing.T) {
 		out  string
 		errs string
 	}{
-		"list":             {"--list --run ^direct-secret$", 0, "direct-secret", ""},
-		"nothing to list":  {"--list --run ^none$", 1, "", "hint: try: bowline conformance --list"},
-		"unknown form":     {"--output yaml", 2, "", `--output "yaml" is none of text, json and junit`},
-		"no expression":    {"--run [", 2, "", `--run "[" is no regular expression`},
-		"too few":          {"--parallel 0", 2, "", "--parallel 0 is less than 1"},
-		"nothing to test":  {"--run ^none$ --kubeconfig testdata/none", 1, "", "reading the kubeconfig"},
-		"an argument more": {"direct-secret", 2, "", "takes no argument"},
+		"list":              {"--list --run ^direct-secret$", 0, "direct-secret", ""},
+		"list of the draft": {"--api draft --list --run selector", 0, "draft-selector-binds-each", ""},
+		"unknown text":      {"--api v1", 2, "", `--api: the suite knows no text "v1"; it knows: specification, draft`},
+		"nothing to list":   {"--list --run ^none$", 1, "", "hint: try: bowline conformance --list"},
+		"unknown form":      {"--output yaml", 2, "", `--output "yaml" is none of text, json and junit`},
+		"no expression":     {"--run [", 2, "", `--run "[" is no regular expression`},
+		"too few":           {"--parallel 0", 2, "", "--parallel 0 is less than 1"},
+		"nothing to test":   {"--run ^none$ --kubeconfig testdata/none", 1, "", "reading the kubeconfig"},
+		"an argument more":  {"direct-secret", 2, "", "takes no argument"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
