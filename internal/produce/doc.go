@@ -1,6 +1,6 @@
 // Package produce makes the Secrets that Bowline makes itself: for services that annotations or descriptors describe, for
 // synthetic services, and for bindings that compose entries. What they hold is decided by packages generate and compose; here
-// it is fetched, written and kept in step. It makes a Secret for nothing that is not bound, follows no reference out of a
+// it is fetched, written and kept in step. It makes a Secret for no described service that is not bound, follows no reference out of a
 // namespace, takes over no Secret that it did not make, and reads nothing on behalf of somebody who may not read it.
 package produce
 

@@ -101,7 +101,7 @@ func TestConditionsAreThoseOfTheCode(t *testing.T) {
 	for name, want := range map[string][]string{
 		bindingPage: reasons(t, []string{"internal/controller", "internal/service", "projection", makers},
 			produce.ReasonMade, produce.ReasonSourcesFound),
-		madePage: reasons(t, []string{makers}, produce.ReasonDescription, produce.ReasonOptions),
+		madePage: reasons(t, []string{makers}, produce.ReasonDescription, produce.ReasonOptions, produce.ReasonSecretShared),
 	} {
 		listed := map[string]bool{}
 		_, table, _ := strings.Cut(page(t, name).text, "\n## Conditions")
