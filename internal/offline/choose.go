@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/jsonpath"
 )
@@ -102,8 +100,7 @@ func describe(objects []object) []string {
 // isWorkload says whether an object holds containers where its mapping has them, or a binding takes it for a workload.
 func (w *World) isWorkload(o object, shipped []*bindingv1.ClusterWorkloadResourceMapping) bool {
 	for _, b := range w.bindings {
-		r := b.object.Spec.Workload
-		if kind := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind); kind.GroupKind() == o.kind.GroupKind() && r.Name == o.name {
+		if model, _ := b.in(""); model.Workload.GroupKind() == o.kind.GroupKind() && model.Workload.Name == o.name {
 			return true
 		}
 	}

@@ -138,16 +138,10 @@ func (w *World) matching(o object, s space) []match {
 	metadata := unstructured.Unstructured{Object: o.source.object}
 	var found []match
 	for id, b := range w.bindings {
-		if !s.holds(id) {
+		if !s.holds(id.identity) {
 			continue
 		}
-		sb := b.object.DeepCopy()
-		sb.Namespace = s.name
-		made := sb.UID == ""
-		if made {
-			sb.UID = uidOf(sb.Namespace, sb.Name)
-		}
-		model := binding.FromV1(sb)
+		model, made := b.in(s.name)
 		if model.Workload.Matches(o.kind.GroupKind(), o.name, labels.Set(metadata.GetLabels())) {
 			found = append(found, match{model: model, source: b.source, made: made})
 		}
@@ -156,10 +150,10 @@ func (w *World) matching(o object, s space) []match {
 	return found
 }
 
-// uidOf makes the UID of a binding that no API server has given one: the same for the same namespace and name.
-func uidOf(namespace, name string) types.UID {
+// uidOf makes the UID of a binding that no API server has given one: the same for the same key.
+func uidOf(key binding.Key) types.UID {
 	const length = 16
-	sum := sha256.Sum256([]byte("ServiceBinding " + namespace + "/" + name))
+	sum := sha256.Sum256([]byte("ServiceBinding " + key.String()))
 	id := sum[:length]
 	id[6] = id[6]&0x0f | 0x80 // version 8: made by a rule of our own
 	id[8] = id[8]&0x3f | 0x80
@@ -168,12 +162,14 @@ func uidOf(namespace, name string) types.UID {
 
 // project projects one more binding into the workload of a scene.
 func (w *World) project(s *Scene, mapping *projection.Mapping, m match) (projection.Workload, error) {
-	secret, err := w.resolve(m.model.Service, space{s.Namespace})
+	secret, err := w.secretOf(s, m.model.Service)
 	if err != nil {
 		return nil, m.source.fault(fmt.Errorf("ServiceBinding %q: %w", m.model.Key.Name, err), "spec", "service")
 	}
-	p := m.model.Projection
-	p.Secret = secret
+	p, err := s.compose(m.model, secret)
+	if err != nil {
+		return nil, m.source.fault(fmt.Errorf("ServiceBinding %q: %w", m.model.Key.Name, err))
+	}
 	after, err := projection.Project(s.Workload, mapping, []projection.Binding{p})
 	if err != nil {
 		if refusal, ok := errors.AsType[*projection.Refusal](err); ok {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/json"
 
+	draftv1alpha1 "github.com/bowline-dev/bowline/api/draft/v1alpha1"
 	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/node"
@@ -23,7 +24,7 @@ import (
 type World struct {
 	secrets    map[identity]secret
 	configMaps map[identity]configMap
-	bindings   map[identity]bound
+	bindings   map[bindingID]bound
 	mappings   map[string]*bindingv1.ClusterWorkloadResourceMapping
 	// plurals are the names of the resources that CustomResourceDefinitions declare.
 	plurals map[schema.GroupKind]string
@@ -38,11 +39,6 @@ type secret struct {
 	kind    string
 }
 
-type bound struct {
-	object *bindingv1.ServiceBinding
-	source document
-}
-
 // object is anything that may be a workload or a service.
 type object struct {
 	identity
@@ -54,7 +50,7 @@ type object struct {
 // Parse reads manifests. The error is a *Fault, the first one found.
 func Parse(files ...File) (*World, error) {
 	w := &World{
-		secrets: map[identity]secret{}, configMaps: map[identity]configMap{}, bindings: map[identity]bound{},
+		secrets: map[identity]secret{}, configMaps: map[identity]configMap{}, bindings: map[bindingID]bound{},
 		mappings: map[string]*bindingv1.ClusterWorkloadResourceMapping{}, plurals: map[schema.GroupKind]string{},
 	}
 	for _, f := range files {
@@ -76,6 +72,7 @@ var (
 	secretKind    = schema.GroupKind{Kind: "Secret"}
 	configMapKind = schema.GroupKind{Kind: "ConfigMap"}
 	bindingKind   = bindingv1.GroupVersion.WithKind("ServiceBinding").GroupKind()
+	draftKind     = draftv1alpha1.GroupVersion.WithKind("ServiceBinding").GroupKind()
 	mappingKind   = bindingv1.GroupVersion.WithKind("ClusterWorkloadResourceMapping").GroupKind()
 	crdKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
@@ -90,9 +87,8 @@ func (w *World) add(d document) error {
 		return err
 	}
 	id := identity{namespace, name}
-	if kind.Group == bindingv1.GroupVersion.Group && !slices.Contains(bindingVersions, kind.Version) {
-		return d.fault(fmt.Errorf("%s has no version %q; its versions are %s",
-			kind.Group, kind.Version, strings.Join(bindingVersions, ", ")), "apiVersion")
+	if err := checkVersion(d, kind); err != nil {
+		return err
 	}
 	switch kind.GroupKind() {
 	case secretKind:
@@ -105,6 +101,8 @@ func (w *World) add(d document) error {
 		return err
 	case bindingKind:
 		return w.addBinding(d, id)
+	case draftKind:
+		return w.addDraft(d, id)
 	case mappingKind:
 		return w.addMapping(d, name)
 	case crdKind:
@@ -118,6 +116,23 @@ func (w *World) add(d document) error {
 	return nil
 }
 
+// checkVersion refuses versions that no API server has.
+func checkVersion(d document, kind schema.GroupVersionKind) error {
+	versions := bindingVersions
+	switch kind.Group {
+	case bindingv1.GroupVersion.Group:
+	case draftv1alpha1.GroupVersion.Group:
+		versions = []string{draftv1alpha1.GroupVersion.Version}
+	default:
+		return nil
+	}
+	if slices.Contains(versions, kind.Version) {
+		return nil
+	}
+	return d.fault(fmt.Errorf("%s has no version %q; its versions are %s",
+		kind.Group, kind.Version, strings.Join(versions, ", ")), "apiVersion")
+}
+
 func (w *World) addBinding(d document, id identity) error {
 	sb := &bindingv1.ServiceBinding{}
 	if err := decode(d, sb); err != nil {
@@ -126,7 +141,7 @@ func (w *World) addBinding(d document, id identity) error {
 	if errs := binding.Validate(sb); len(errs) > 0 {
 		return invalid(d, fmt.Sprintf("ServiceBinding %q", id.name), errs)
 	}
-	w.bindings[id] = bound{object: sb, source: d}
+	w.bindings[bindingID{identity: id}] = bound{object: sb, source: d}
 	return nil
 }
 
