@@ -197,14 +197,17 @@ func NeedsPreparation(b *binding.Binding) bool { return b.Composition != nil || 
 // madeFor returns the Secret that was made of a binding's service; ok is false where nothing describes the service.
 func (h *Hub) madeFor(b *binding.Binding) (secret string, ok bool, err error) {
 	made, known := h.made[serviceKey(b)]
-	judged, is := made.Judged[b.Key]
+	requester, is := made.Judged[b.Key]
+	judged := is && requester == b.Requester
 	switch refused := made.Refused[b.Key]; {
-	case !known, made.pending, made.Secret != "" && (!is || judged != b.Requester):
+	case !known, made.pending:
+		return "", false, ErrStarting
+	case made.Problem != nil && (refused == nil || !judged):
+		return made.Secret, true, made.Problem // nothing is projected anew
+	case made.Secret != "" && !judged:
 		return "", false, ErrStarting
 	case refused != nil:
 		return "", true, refused
-	case made.Problem != nil:
-		return made.Secret, true, made.Problem
 	}
 	return made.Secret, made.Secret != "", nil
 }

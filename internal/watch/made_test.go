@@ -22,6 +22,7 @@ func TestNobodyGetsWhatWasMadeUnasked(t *testing.T) {
 		}
 	}
 	no := &service.Unavailable{Reason: "RequesterForbidden"}
+	wrong := &service.Unavailable{Reason: "DescriptionInvalid"}
 	made := Made{
 		Secret:  "db-made",
 		Judged:  map[binding.Key]string{bound("a", "").Key: "ann", bound("r", "").Key: "rob"},
@@ -30,6 +31,7 @@ func TestNobodyGetsWhatWasMadeUnasked(t *testing.T) {
 	h := &Hub{made: map[ServiceKey]Made{
 		{Kind: kind.GroupKind(), NamespacedName: types.NamespacedName{Namespace: "shop", Name: "db"}}: made,
 	}}
+	key := ServiceKey{Kind: kind.GroupKind(), NamespacedName: types.NamespacedName{Namespace: "shop", Name: "db"}}
 	for _, test := range []struct {
 		reason  string
 		binding *binding.Binding
@@ -46,5 +48,10 @@ func TestNobodyGetsWhatWasMadeUnasked(t *testing.T) {
 		if secret != test.secret || !errors.Is(err, test.err) || ok == errors.Is(err, ErrStarting) {
 			t.Errorf("%s: got %q, %v and %v", test.reason, secret, ok, err)
 		}
+	}
+	// A description that cannot be read was looked at for nobody; everybody is told, and keeps what they have.
+	h.made[key] = Made{Secret: "db-made", Problem: wrong}
+	if secret, ok, err := h.madeFor(bound("a", "ann")); secret != "db-made" || !ok || !errors.Is(err, wrong) {
+		t.Errorf("what is wrong: got %q, %v and %v", secret, ok, err)
 	}
 }
