@@ -120,36 +120,44 @@ func drawDraft(t *rapid.T) *draftv1alpha1.ServiceBinding {
 	return b
 }
 
-// TestConvertedProjectsTheSame: whatever is rewritten projects the same variables into the same containers, from a Secret with the
-// same entries.
+// lawConvert: whatever is rewritten projects the same variables into the same containers, from a Secret with the same entries. What
+// is not stays as it is, and is told. It says whether it was rewritten.
+func lawConvert(t *rapid.T) bool {
+	draft := drawDraft(t)
+	given := append(objects(t, world), asObject(t, draft))
+	before := copies(given)
+	result := convert.Convert(given)
+	if diff := cmp.Diff(before, given); diff != "" {
+		t.Fatalf("what was given is changed (-before +after):\n%s", diff)
+	}
+	if text := fmt.Sprint(result.Remarks); strings.Contains(text, canary) {
+		t.Fatalf("a remark holds a value: %s", text)
+	}
+	last := result.Objects[len(result.Objects)-1]
+	if last.GroupVersionKind().Group != "service.binding" {
+		comesToTheSame(t, draft, result.Objects)
+		return true
+	}
+	if len(result.Remarks) != 1 || !result.Remarks[0].Kept || len(result.Objects) != len(given) {
+		t.Fatalf("a binding is kept, and told is %+v", result.Remarks)
+	}
+	return false
+}
+
 func TestConvertedProjectsTheSame(t *testing.T) {
 	t.Parallel()
 	converted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		draft := drawDraft(t)
-		given := append(objects(t, world), asObject(t, draft))
-		before := copies(given)
-		result := convert.Convert(given)
-		if diff := cmp.Diff(before, given); diff != "" {
-			t.Fatalf("what was given is changed (-before +after):\n%s", diff)
+		if lawConvert(t) {
+			converted++
 		}
-		if text := fmt.Sprint(result.Remarks); strings.Contains(text, canary) {
-			t.Fatalf("a remark holds a value: %s", text)
-		}
-		last := result.Objects[len(result.Objects)-1]
-		if last.GroupVersionKind().Group == "service.binding" {
-			if len(result.Remarks) != 1 || !result.Remarks[0].Kept || len(result.Objects) != len(given) {
-				t.Fatalf("a binding is kept, and told is %+v", result.Remarks)
-			}
-			return
-		}
-		converted++
-		comesToTheSame(t, draft, result.Objects)
 	})
 	if converted == 0 {
 		t.Error("none was converted")
 	}
 }
+
+func FuzzConvert(f *testing.F) { f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { lawConvert(t) })) }
 
 // comesToTheSame compares what becomes of a draft's binding with what becomes of its conversion.
 func comesToTheSame(t *rapid.T, draft *draftv1alpha1.ServiceBinding, made []*unstructured.Unstructured) {
