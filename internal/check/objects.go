@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 	"github.com/bowline-dev/bowline/internal/binding"
 	"github.com/bowline-dev/bowline/internal/service"
 )
@@ -64,24 +62,22 @@ func (c *collection) find(kind schema.GroupKind, name string, beside *Object) *O
 
 // binding makes a subject of a ServiceBinding.
 func (c *collection) binding(o *Object) (*Subject, error) {
-	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: bindingGroup, Kind: "ServiceBinding"}) {
+	if !IsBinding(o.GroupVersionKind().GroupKind()) {
 		return nil, nil //nolint:nilnil // it is of another kind
 	}
-	var sb bindingv1.ServiceBinding
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &sb); err != nil {
-		return nil, &ManifestError{o.place(), "a field is of another type than a ServiceBinding has there"}
+	model, errs, err := modelOf(o)
+	if err != nil {
+		return nil, err
 	}
-	model := binding.FromV1(&sb)
-	s := &Subject{
-		Name: o.label(), Origin: o.Origin, Directory: model.Projection.Name, Type: sb.Spec.Type, Provider: sb.Spec.Provider, Bound: true,
-	}
-	for _, env := range sb.Spec.Env {
+	p := model.Projection
+	s := &Subject{Name: o.label(), Origin: o.Origin, Directory: p.Name, Type: p.Type, Provider: p.Provider, Bound: true}
+	for _, env := range p.Env {
 		s.Env = append(s.Env, env.Key)
 	}
-	for _, fault := range binding.Validate(&sb) {
-		s.Found = append(s.Found, Finding{Severity: Error, Rule: RuleBinding, Message: fault.Error()})
-	}
-	return s, c.resolve(s, o, model.Service)
+	s.accuse(errs)
+	err = c.resolve(s, o, model.Service)
+	s.compose(model)
+	return s, err
 }
 
 // resolve follows a service to its Secret, and takes the Secret's entries.
@@ -91,6 +87,9 @@ func (c *collection) resolve(s *Subject, from *Object, ref binding.Reference) er
 	if found != nil {
 		content = found.Object
 		c.used[found] = true
+		if made, err := c.synthesize(s, found); made || err != nil {
+			return err
+		}
 	}
 	name, err := service.Resolve(ref, content, func(name string) service.Presence {
 		if c.find(binding.SecretKind.GroupKind(), name, from) == nil {
@@ -130,15 +129,23 @@ func (s *Subject) take(secret *Object) error {
 	return err
 }
 
-// service makes a subject of a service that no ServiceBinding names. What names no Secret is one only if somebody says so.
+// service makes a subject of a service that no ServiceBinding names. What names no Secret is one only if somebody says so, or if
+// it is a synthetic one.
 func (c *collection) service(o *Object) (*Subject, error) {
-	kind := o.GroupVersionKind()
-	name, _, _ := unstructured.NestedString(o.Object, "status", "binding", "name")
-	if c.used[o] || kind.Group == bindingGroup || kind.GroupKind() == binding.SecretKind.GroupKind() || name == "" && !o.Asked {
+	if c.used[o] || !isService(o) {
 		return nil, nil //nolint:nilnil // it is none
 	}
 	s := &Subject{Name: o.label(), Origin: o.Origin}
-	return s, c.resolve(s, o, binding.Reference{GroupVersionKind: kind, Name: o.GetName()})
+	return s, c.resolve(s, o, binding.Reference{GroupVersionKind: o.GroupVersionKind(), Name: o.GetName()})
+}
+
+func isService(o *Object) bool {
+	kind := o.GroupVersionKind().GroupKind()
+	if kind.Group == bindingGroup || kind == draftKind || kind == binding.SecretKind.GroupKind() {
+		return false
+	}
+	name, _, _ := unstructured.NestedString(o.Object, "status", "binding", "name")
+	return name != "" || o.Asked || kind == syntheticKind
 }
 
 // secret makes a subject of a Secret that nothing else names. Those of the platform are none, unless somebody says so.

@@ -93,7 +93,7 @@ func (g *gatherer) named(ctx context.Context, kind, name string) error {
 		return err
 	}
 	g.add(object, true)
-	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "servicebinding.io", Kind: "ServiceBinding"}) {
+	if !check.IsBinding(object.GroupVersionKind().GroupKind()) {
 		return g.secretOf(ctx, object)
 	}
 	service, _, _ := unstructured.NestedStringMap(object.Object, "spec", "service")
