@@ -20,6 +20,8 @@ const (
 	ReasonSourceMissing = "SourceNotFound"
 	// ReasonSourceUnreadable is the reason when Bowline may not read something that the Secret is made from.
 	ReasonSourceUnreadable = "SourceForbidden"
+	// ReasonSourceMade is the reason when the Secret would be made from one that Bowline made, which might go on for ever.
+	ReasonSourceMade = "SourceMadeByBowline"
 	// ReasonSourceUnreachable is the reason when the API server does not give what the Secret is made from, such as a kind
 	// whose conversion fails.
 	ReasonSourceUnreachable = "SourceUnreachable"

@@ -310,11 +310,9 @@ func (g *Generator) read(s *subject, need generate.Need) (map[string][]byte, *tr
 		kind = binding.SecretKind
 	}
 	object, err := g.objects.Get(objectRef(kind, s.key.Namespace, need.Name))
-	if t := unreadable(err); t != nil {
-		return nil, t, nil
-	}
-	if err != nil || object == nil || g.platform.refuses(object) {
-		return nil, nil, err //nolint:wrapcheck // watch.ErrStarting
+	object, t, err := g.platform.usable(object, err, ForService)
+	if object == nil || t != nil || err != nil {
+		return nil, t, err
 	}
 	entries, err := entriesOf(object)
 	if err != nil {

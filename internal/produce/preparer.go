@@ -134,14 +134,16 @@ func (p *Preparer) prepare(ctx context.Context, b *binding.Binding) (watch.Prepa
 func (p *Preparer) read(b *binding.Binding, name string) (map[string][]byte, *trouble, error) {
 	ref := objectRef(binding.SecretKind, b.Key.Namespace, name)
 	p.objects.Need(b.Key, ref)
+	purpose := Purpose("") // keys may be those of any Secret
+	if b.Composition != nil {
+		purpose = ForBinding
+	}
 	secret, err := p.objects.Get(ref)
-	if t := unreadable(err); t != nil {
-		return nil, t, nil
+	secret, t, err := p.platform.usable(secret, err, purpose)
+	if t != nil || err != nil {
+		return nil, t, err
 	}
-	if err != nil {
-		return nil, nil, watch.ErrStarting
-	}
-	if secret == nil || p.platform.refuses(secret) {
+	if secret == nil {
 		return nil, &trouble{service.ReasonSecretNotFound, fmt.Sprintf(
 			"Secret %q does not exist in this namespace, or is of a type that may not be bound; create it, or wait for it", name)}, nil
 	}

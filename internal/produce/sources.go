@@ -32,6 +32,38 @@ func (p platform) refuses(secret *unstructured.Unstructured) bool {
 		slices.Contains(service.PlatformSecretTypes(), kind) && !slices.Contains(p.allowed, kind)
 }
 
+// rank orders what Bowline makes: a Secret is made only from those of a lower rank, so that none is made from itself, by
+// whatever detour.
+func (p Purpose) rank() int {
+	return slices.Index([]Purpose{ForService, ForSynthetic, ForBinding}, p) + 1
+}
+
+// circular says that a Secret cannot be made from another one that Bowline made; nil when it can.
+func circular(source *unstructured.Unstructured, purpose Purpose) *trouble {
+	made := Purpose(source.GetLabels()[MadeForLabel])
+	if source.GroupVersionKind().GroupKind() != binding.SecretKind.GroupKind() || made.rank() == 0 || purpose == "" || made.rank() < purpose.rank() {
+		return nil
+	}
+	return &trouble{ReasonSourceMade, fmt.Sprintf(
+		"Secret %q was made by Bowline for a %s, and no Secret for a %s is made from it; refer to what it was made from",
+		source.GetName(), made, purpose)}
+}
+
+// usable judges a source as it was found in memory, for a purpose: nil where it does not exist or may not be read by anybody,
+// and why it cannot be used. The error is watch.ErrStarting.
+func (p platform) usable(found *unstructured.Unstructured, err error, purpose Purpose) (*unstructured.Unstructured, *trouble, error) {
+	if t := unreadable(err); t != nil {
+		return nil, t, nil
+	}
+	if err != nil {
+		return nil, nil, watch.ErrStarting
+	}
+	if found == nil || p.refuses(found) {
+		return nil, nil, nil
+	}
+	return found, circular(found, purpose), nil
+}
+
 // entriesOf returns the entries of a Secret or a ConfigMap.
 func entriesOf(object *unstructured.Unstructured) (map[string][]byte, error) {
 	entries := map[string][]byte{}

@@ -177,17 +177,17 @@ func (s *Synthesizer) load(
 	var first *trouble
 	for i, ref := range refs {
 		found, err := s.objects.Get(ref)
-		if problem := unreadable(err); problem != nil {
-			unreached = append(unreached, fmt.Sprintf("spec.services[%d]: %s", i, problem.message))
-			if first == nil {
-				first = problem
-			}
-			continue
-		}
+		found, t, err := s.platform.usable(found, err, ForSynthetic)
 		if err != nil {
-			return nil, watch.ErrStarting
+			return nil, err
 		}
-		if found != nil && !s.platform.refuses(found) {
+		if t != nil {
+			unreached = append(unreached, fmt.Sprintf("spec.services[%d]: %s", i, t.message))
+			if first == nil {
+				first = t
+			}
+		}
+		if found != nil {
 			sources[i].Object = found.Object
 		}
 	}
