@@ -9,8 +9,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	bindingv1 "github.com/bowline-dev/bowline/api/servicebinding/v1"
 )
 
 // Reviews asks the API server what a person may do.
@@ -31,27 +29,12 @@ func New(reviews Reviews, resources Resources, now func() time.Time) *Reviewer {
 	return &Reviewer{reviews: reviews, kinds: &kinds{resources: resources, now: now, lists: map[string]listed{}}}
 }
 
-// Request is a wish for a binding.
-type Request struct {
-	// User makes the request.
-	User authenticationv1.UserInfo
-	// Namespace of the binding.
-	Namespace string
-	// Spec of the binding. It MUST be valid.
-	Spec *bindingv1.ServiceBindingSpec
-}
-
 // Findings is what stands against a request; nothing when both are empty.
 type Findings struct {
 	// Unfit are references to kinds that nobody may bind, since their objects have no namespace.
 	Unfit field.ErrorList
 	// Lacking are the permissions that the user does not have, the service's first.
 	Lacking []Permission
-}
-
-// Review finds out what stands against a request. An error means that this could not be found out.
-func (r *Reviewer) Review(ctx context.Context, request Request) (Findings, error) {
-	return r.May(ctx, request.User, request.Namespace, References(request.Spec))
 }
 
 // May finds out what stands against a user's following references in a namespace. An error means that this could not be

@@ -92,7 +92,7 @@ func TestReviewTellsAllOfTheUser(t *testing.T) {
 	t.Parallel()
 	asked := &reviews{answer: allow(true)}
 	findings, err := authority.New(asked, usual(), time.Now).
-		Review(t.Context(), authority.Request{User: dev(), Namespace: "shop", Spec: spec(nil)})
+		May(t.Context(), dev(), "shop", authority.References(spec(nil)))
 	if err != nil || len(findings.Lacking)+len(findings.Unfit) > 0 {
 		t.Errorf("Review() = %+v, %v; want nothing against it", findings, err)
 	}
@@ -180,7 +180,7 @@ func TestReview(t *testing.T) {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
 			findings, err := authority.New(&reviews{answer: test.answer}, usual(), time.Now).
-				Review(t.Context(), authority.Request{User: dev(), Namespace: "shop", Spec: test.spec})
+				May(t.Context(), dev(), "shop", authority.References(test.spec))
 			if (err != nil) != test.fails {
 				t.Fatalf("Review() error = %v", err)
 			}
@@ -255,7 +255,7 @@ func TestKindsAreRememberedForAWhile(t *testing.T) {
 	reviewer := authority.New(&reviews{answer: allow(true)}, known, func() time.Time { return now })
 	review := func(s *bindingv1.ServiceBindingSpec) authority.Findings {
 		t.Helper()
-		findings, err := reviewer.Review(t.Context(), authority.Request{User: dev(), Namespace: "shop", Spec: s})
+		findings, err := reviewer.May(t.Context(), dev(), "shop", authority.References(s))
 		if err != nil {
 			t.Fatal(err)
 		}
