@@ -117,6 +117,9 @@ type Keeper struct {
 
 	forbidden atomic.Bool
 
+	// lists counts how often the Secrets were listed: what went in between is never told of.
+	lists atomic.Int64
+
 	mu      sync.Mutex
 	written map[types.NamespacedName]*state
 	owners  map[Purpose]func(namespace string, owner metav1.OwnerReference)
@@ -134,10 +137,14 @@ func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error
 	k.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			made(&options)
+			k.lists.Add(1)
 			return all.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			made(&options)
+			if options.SendInitialEvents != nil && *options.SendInitialEvents {
+				k.lists.Add(1)
+			}
 			return all.Watch(ctx, options)
 		},
 	}, &corev1.Secret{}, 0, cache.Indexers{})
@@ -245,7 +252,7 @@ func (k *Keeper) Remove(ctx context.Context, name types.NamespacedName, purpose 
 	err := k.client.CoreV1().Secrets(name.Namespace).Delete(ctx, name.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid},
 	})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting Secret %s: %w", name, err)
 	}
 	k.forget(name)

@@ -452,6 +452,29 @@ func TestKeeperFollowerWritesNothing(t *testing.T) {
 	d.wrote("", "another replica leads")
 }
 
+// TestKeeperRemovesInTheEnd: a removal that was answered badly is one that has to be tried again.
+func TestKeeperRemovesInTheEnd(t *testing.T) {
+	for _, code := range []int{http.StatusConflict, http.StatusInternalServerError, http.StatusForbidden, lost} {
+		d := newDesk(t)
+		w := d.wanted("one")
+		d.ensure(w)
+		d.sees(d.holds(w).ResourceVersion)
+		d.wire.answer(code)
+		if err := d.keeper.Remove(t.Context(), w.NamespacedName, ForService); err == nil {
+			t.Errorf("a removal that was answered with %d is taken to be one", code)
+		}
+		eventually(t, "it is removed", func() string {
+			if err := d.keeper.Remove(t.Context(), w.NamespacedName, ForService); err != nil {
+				return err.Error()
+			}
+			if _, err := d.secrets().Get(t.Context(), w.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				return fmt.Sprint(err)
+			}
+			return ""
+		})
+	}
+}
+
 // TestKeeperFaults has each kind of write be answered badly once, and tried again.
 func TestKeeperFaults(t *testing.T) {
 	writes := map[string]func(d *desk) Wanted{

@@ -21,6 +21,7 @@ type state struct {
 	kind                 string
 	immutable, annotated bool
 	digest, from         string
+	lists                int64 // of all Secrets that had begun when this one was written
 }
 
 func stateOf(secret *corev1.Secret, digest string) *state {
@@ -88,6 +89,13 @@ func (k *Keeper) changed(item any) {
 	}
 }
 
+// Replay tells of the owner of each Secret that is known.
+func (k *Keeper) Replay() {
+	for _, item := range k.informer.GetStore().List() {
+		k.changed(item)
+	}
+}
+
 // deleted forgets a Secret that is no more, and tells of its owner.
 func (k *Keeper) deleted(item any) {
 	if tombstone, ok := item.(cache.DeletedFinalStateUnknown); ok {
@@ -135,10 +143,10 @@ func (k *Keeper) known(name types.NamespacedName) *state {
 	return stateOf(secret, string(secret.Data[digestKey]))
 }
 
-// missed says whether what was written should have come back, and did not: it may be gone, without ever having been seen.
+// missed says whether what was written should have come back, and did not: it was gone when all were listed anew, perhaps.
 func (k *Keeper) missed(name types.NamespacedName, have *state) bool {
 	_, ok := k.cached(name)
-	return !ok && !older(k.informer.LastSyncResourceVersion(), have.resourceVersion)
+	return !ok && have.lists != k.lists.Load() && !older(k.informer.LastSyncResourceVersion(), have.resourceVersion)
 }
 
 // look asks the API server what a Secret is now; nil for nothing. One that bears not our label is of no purpose.
@@ -160,7 +168,9 @@ func (k *Keeper) wrote(name types.NamespacedName, secret *corev1.Secret) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if Purpose(secret.Labels[MadeForLabel]) != "" {
-		k.written[name] = stateOf(secret, digest(string(secret.Type), secret.Data))
+		last := stateOf(secret, digest(string(secret.Type), secret.Data))
+		last.lists = k.lists.Load()
+		k.written[name] = last
 	}
 }
 
