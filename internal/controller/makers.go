@@ -89,11 +89,7 @@ func (p *parts) addMakers(mgr manager.Manager, options Options) error {
 	if has(feature.SyntheticServices) {
 		m.synthesizer()
 	}
-	// Who comes to lead looks at everything again: until then it wrote nothing.
-	m.add(manager.RunnableFunc(func(context.Context) error {
-		p.hub.SetMakers(m.queues)
-		return nil
-	}))
+	m.add(manager.RunnableFunc(m.onceLeading))
 	return errors.Join(m.errs...)
 }
 
@@ -106,6 +102,23 @@ func leads(mgr manager.Manager) func() bool {
 		default:
 			return false
 		}
+	}
+}
+
+// replay has everything looked at: what is bound, and what was made, since what that was made for may be bound no more.
+func (m *making) replay(context.Context) error {
+	m.parts.hub.SetMakers(m.queues)
+	m.keeper.Replay()
+	return nil
+}
+
+// onceLeading has everything looked at again: until it leads a replica writes nothing.
+func (m *making) onceLeading(ctx context.Context) error {
+	select { // this runs a little before it leads
+	case <-m.mgr.Elected():
+		return m.replay(ctx)
+	case <-ctx.Done():
+		return nil
 	}
 }
 
@@ -131,7 +144,7 @@ func (m *making) preparer() {
 	addMaker(m, maker[binding.Key]{
 		name: "preparer", reconciler: produce.NewPreparer(m.parts.hub, objects, m.keeper, m.common()),
 		tenant: tenantOfBinding, queue: &m.queues.bindings, everywhere: true,
-		begin: func(context.Context) error { m.parts.hub.SetMakers(m.queues); return nil },
+		begin: m.replay,
 	})
 }
 
@@ -155,7 +168,7 @@ func (m *making) generator() {
 			Authority: m.authority(), Clock: time.Now,
 		}),
 		tenant: tenantOfWorkload, queue: &m.queues.services, everywhere: true,
-		begin: func(context.Context) error { m.parts.hub.SetMakers(m.queues); return nil },
+		begin: m.replay,
 	})
 }
 
