@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -94,6 +95,10 @@ func TestMain(m *testing.M) {
 	}
 	log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged)))
 	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	if child() {
+		return
+	}
 	planetest.Main(m, func(c *rest.Config) {
 		admin = c
 		err := install.Apply(context.Background(), c, install.Options{
