@@ -159,6 +159,7 @@ func TestAlone(t *testing.T) {
 	t.Run("what comes and goes", func(t *testing.T) { testComingAndGoing(t, config) })
 	t.Run("unbound while no controller runs", func(t *testing.T) { testUnboundMeanwhile(t, config) })
 	t.Run("one change, one write", func(t *testing.T) { testOneWrite(t, config) })
-	t.Run("two replicas", func(t *testing.T) { testReplicas(t, config) })
+	t.Run("what feeds on itself", func(t *testing.T) { testCircles(t, config) })
 	t.Run("killed at every write", func(t *testing.T) { testKilled(t, plane) })
+	t.Run("two replicas", func(t *testing.T) { testReplicas(t, config) }) // the last one, since it leaves webhooks behind
 }
