@@ -57,6 +57,10 @@ verify: ## Check that generated files are current and modules tidy
 bench: build ## Measure N bindings (N=500) against the floor
 	$(GO) run ./test/bench -n $(N)
 
+.PHONY: bench-generation
+bench-generation: build ## Measure how Secrets are made for a hundredth of N described services (N=10000)
+	$(GO) run ./test/bench -generation -n $(if $(filter command line environment,$(origin N)),$(N),10000)
+
 .PHONY: bench-fairness
 bench-fairness: build ## Measure what a small tenant waits beside one of N bindings (N=10000)
 	$(GO) run ./test/bench -fairness -n $(if $(filter command line environment,$(origin N)),$(N),10000)

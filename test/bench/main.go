@@ -8,6 +8,8 @@
 // With -fairness it measures instead how long a small tenant's bindings take alone, beside a hostile tenant, and beside a
 // large one.
 //
+// With -generation it measures how Secrets are made for a few of many services that annotations describe.
+//
 // It runs from the root of the repository, after "make build". What follows "--" is handed on to the controller.
 package main
 
@@ -22,6 +24,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/bowline-dev/bowline/internal/feature"
 )
 
 // settings are what a person chooses.
@@ -34,6 +38,7 @@ type settings struct {
 	Arguments []string      `json:"controllerArguments,omitempty"`
 	Timeout   time.Duration `json:"-"`
 
+	features feature.Set
 	progress io.Writer
 	began    time.Time
 }
@@ -55,6 +60,7 @@ func main() {
 	flag.IntVar(&set.Repeat, "repeat", 50, "how often -run runs each")
 	only := flag.String("only", "", "measure one side only: bowline or floor")
 	fair := flag.Bool("fairness", false, "measure instead how long a small tenant waits beside a hostile and a large one, of -n bindings")
+	generated := flag.Bool("generation", false, "measure instead how Secrets are made for a hundredth of -n described services")
 	flag.Parse()
 	set.Arguments = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -62,6 +68,8 @@ func main() {
 	switch {
 	case *fair:
 		err = runFairness(ctx, set, os.Stdout)
+	case *generated:
+		err = runGeneration(ctx, set, os.Stdout)
 	case *asRun:
 		err = benchRun(ctx, set, os.Stdout)
 	default:

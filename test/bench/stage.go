@@ -58,7 +58,7 @@ func (s *stage) prepare(ctx context.Context) error {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	s.settings.tellf("installing Bowline's kinds and roles")
-	if err := install.Apply(ctx, config, install.Options{External: true}, func(string) {}); err != nil {
+	if err := install.Apply(ctx, config, install.Options{External: true, Features: s.settings.features}, func(string) {}); err != nil {
 		return fmt.Errorf("installing Bowline: %w", err)
 	}
 	if err := s.connect(config); err != nil {
