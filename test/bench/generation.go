@@ -343,7 +343,7 @@ func (g generation) write(out io.Writer) error {
 		row("watches opened for "+resource, "%.0f", g.watches[resource])
 	}
 	for _, r := range g.requests {
-		row("requests while binding", "%v", r)
+		row("requests while binding", "%d %s %s", r.Count, r.Verb, r.Resource)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
