@@ -71,7 +71,7 @@ func DraftBindings() Kind {
 			workloads:  workloadKind(b.Spec.Application.APIVersion, b.Spec.Application.Kind),
 			references: authority.DraftReferences(&b.Spec),
 			check: func() field.ErrorList {
-				errs := joined(binding.ValidateDraft(&b), compose.CheckTemplates(templatesOf(&b.Spec), field.NewPath("spec")))
+				errs := joined(binding.ValidateDraft(&b), compose.CheckTemplates(compose.TemplatesOfSpec(&b.Spec), field.NewPath("spec")))
 				return append(errs, checkOptions(b.Annotations)...)
 			},
 		}, nil
@@ -90,7 +90,7 @@ func SyntheticServices() Kind {
 			object: &s.ObjectMeta, spec: s.Spec,
 			references: authority.SyntheticReferences(&s.Spec),
 			check: func() field.ErrorList {
-				return joined(binding.ValidateSynthetic(&s), compose.CheckSynthetic(compositionOf(&s.Spec), field.NewPath("spec")))
+				return joined(binding.ValidateSynthetic(&s), compose.CheckSynthetic(compose.SyntheticOf(&s.Spec), field.NewPath("spec")))
 			},
 		}, nil
 	}}

@@ -63,13 +63,8 @@ func (s *Subject) compose(b *binding.Binding) {
 	if b.Composition == nil {
 		return
 	}
-	t := compose.Templates{Type: s.Type, Provider: s.Provider}
-	for _, m := range b.Composition.Mappings {
-		t.Mappings = append(t.Mappings, compose.Mapping(m))
-	}
-	for _, v := range b.Composition.Env {
-		t.Env = append(t.Env, compose.Variable(v))
-	}
+	t := compose.TemplatesOf(b)
+	t.Type, t.Provider = s.Type, s.Provider
 	if s.Unknown {
 		s.accuse(compose.CheckTemplates(t, field.NewPath("spec")))
 		return
@@ -115,16 +110,13 @@ func (c *collection) synthesize(s *Subject, o *Object) (bool, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &synthetic); err != nil {
 		return true, &ManifestError{o.place(), "a field is of another type than a SyntheticProvisionedService has there"}
 	}
-	input := compose.Synthetic{Type: synthetic.Spec.Type, Provider: synthetic.Spec.Provider}
-	for _, ref := range synthetic.Spec.Services {
+	input := compose.SyntheticOf(&synthetic.Spec)
+	for i, ref := range synthetic.Spec.Services {
 		source, err := c.source(o, ref)
 		if err != nil {
 			return true, err
 		}
-		input.Sources = append(input.Sources, source)
-	}
-	for _, m := range synthetic.Spec.Mappings {
-		input.Mappings = append(input.Mappings, compose.Mapping(m))
+		input.Sources[i] = source
 	}
 	result, err := compose.Synthesize(input)
 	if err != nil {

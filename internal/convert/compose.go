@@ -81,17 +81,6 @@ func plainEnv(draft *draftv1alpha1.ServiceBinding) ([]bindingv1.EnvMapping, bool
 	return plain, true
 }
 
-func templatesOf(spec *draftv1alpha1.ServiceBindingSpec) compose.Templates {
-	t := compose.Templates{Type: either(spec.Type, spec.Kind), Provider: spec.Provider}
-	for _, mapping := range spec.Mappings {
-		t.Mappings = append(t.Mappings, compose.Mapping(mapping))
-	}
-	for _, env := range spec.Env {
-		t.Env = append(t.Env, compose.Variable(env))
-	}
-	return t
-}
-
 // compose makes a synthetic service that has the entries which the binding composes. It shows only what it lists, so that the
 // entries of the service's Secret must be known.
 func (c *converter) compose(draft *draftv1alpha1.ServiceBinding) (*composed, *obstacle) {
@@ -103,7 +92,7 @@ func (c *converter) compose(draft *draftv1alpha1.ServiceBinding) (*composed, *ob
 	if why != nil {
 		return nil, why
 	}
-	templates := templatesOf(&draft.Spec)
+	templates := compose.TemplatesOfSpec(&draft.Spec)
 	derived, err := compose.Derive(entries, templates)
 	if err != nil {
 		return nil, faulty(err)

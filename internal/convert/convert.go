@@ -159,7 +159,7 @@ func read(object *unstructured.Unstructured) (*draftv1alpha1.ServiceBinding, *ob
 		return nil, blocked("spec", "it holds what no binding has; correct it: %v", append(slips, err)[0])
 	}
 	errs := binding.ValidateDraft(draft)
-	errs = append(errs, compose.CheckTemplates(templatesOf(&draft.Spec), field.NewPath("spec"))...)
+	errs = append(errs, compose.CheckTemplates(compose.TemplatesOfSpec(&draft.Spec), field.NewPath("spec"))...)
 	if len(errs) > 0 {
 		return nil, blocked(errs[0].Field, "%s; correct it first", errs[0].ErrorBody())
 	}

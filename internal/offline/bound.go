@@ -52,24 +52,13 @@ func (w *World) addDraft(d document, id identity) error {
 	}
 	errs := binding.ValidateDraft(sb)
 	if model := binding.FromDraft(sb); model.Composition != nil {
-		errs = append(errs, compose.CheckTemplates(templatesOf(model), field.NewPath("spec"))...)
+		errs = append(errs, compose.CheckTemplates(compose.TemplatesOf(model), field.NewPath("spec"))...)
 	}
 	if len(errs) > 0 {
 		return invalid(d, fmt.Sprintf("ServiceBinding %q", id.name), errs)
 	}
 	w.bindings[bindingID{id, binding.Draft}] = bound{draft: sb, source: d}
 	return nil
-}
-
-func templatesOf(b *binding.Binding) compose.Templates {
-	t := compose.Templates{Type: b.Projection.Type, Provider: b.Projection.Provider}
-	for _, m := range b.Composition.Mappings {
-		t.Mappings = append(t.Mappings, compose.Mapping(m))
-	}
-	for _, v := range b.Composition.Env {
-		t.Env = append(t.Env, compose.Variable(v))
-	}
-	return t
 }
 
 // nameOfMade is what a Secret is called that is made here. No Secret of a cluster can have such a name.

@@ -26,7 +26,7 @@ func (s *Scene) compose(b *binding.Binding, secret string) (projection.Binding, 
 	p.Secret = secret
 	entries := revealed(s.Objects.Secrets[secret])
 	if b.Composition != nil {
-		derived, err := compose.Derive(entries, templatesOf(b))
+		derived, err := compose.Derive(entries, compose.TemplatesOf(b))
 		if err != nil {
 			return p, err //nolint:wrapcheck // it names the field, and the caller the binding
 		}
@@ -66,14 +66,9 @@ func (w *World) synthesize(s *Scene, o object) (string, error) {
 	if err := decode(o.source, synthetic); err != nil {
 		return "", err
 	}
-	input := compose.Synthetic{Type: synthetic.Spec.Type, Provider: synthetic.Spec.Provider}
-	for _, source := range synthetic.Spec.Services {
-		input.Sources = append(input.Sources, compose.Source{
-			ID: source.ID, APIVersion: source.APIVersion, Kind: source.Kind, Name: source.Name, Object: w.source(s, source),
-		})
-	}
-	for _, m := range synthetic.Spec.Mappings {
-		input.Mappings = append(input.Mappings, compose.Mapping(m))
+	input := compose.SyntheticOf(&synthetic.Spec)
+	for i, source := range synthetic.Spec.Services {
+		input.Sources[i].Object = w.source(s, source)
 	}
 	made, err := compose.Synthesize(input)
 	if err != nil {

@@ -162,7 +162,7 @@ func (p *Preparer) compose(
 	if p.keeper.Has(name, types.UID(b.Projection.UID)) {
 		into.Secret = name.Name // the one before stays projected, whatever is wrong now
 	}
-	derived, err := compose.Derive(source, templatesOf(b))
+	derived, err := compose.Derive(source, compose.TemplatesOf(b))
 	if err != nil {
 		return nil, &trouble{ReasonTemplate, err.Error()}, nil //nolint:nilerr // it is the answer
 	}
@@ -177,17 +177,6 @@ func (p *Preparer) compose(
 	}
 	into.Secret, into.Env = name.Name, derived.Env
 	return derived.Data, nil, nil
-}
-
-func templatesOf(b *binding.Binding) compose.Templates {
-	t := compose.Templates{Type: b.Projection.Type, Provider: b.Projection.Provider}
-	for _, m := range b.Composition.Mappings {
-		t.Mappings = append(t.Mappings, compose.Mapping(m))
-	}
-	for _, v := range b.Composition.Env {
-		t.Env = append(t.Env, compose.Variable(v))
-	}
-	return t
 }
 
 // everyEntry adds a variable for each entry to those that the binding names.

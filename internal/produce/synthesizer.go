@@ -141,7 +141,7 @@ func (s *Synthesizer) make(ctx context.Context, object *draftv1alpha1.SyntheticP
 	if s.keeper.Has(name, object.UID) {
 		o.secret = name.Name // the one before stays, whatever is wrong now
 	}
-	wanted := SyntheticOf(object)
+	wanted := compose.SyntheticOf(&object.Spec)
 	if errs := compose.CheckSynthetic(wanted, field.NewPath("spec")); len(errs) > 0 {
 		s.objects.Need(client.ObjectKeyFromObject(object))
 		o.problem = &trouble{ReasonInvalidSpec, errs.ToAggregate().Error()}
@@ -301,20 +301,6 @@ func clip(text string) string {
 	}
 	const mark = " …"
 	return strings.ToValidUTF8(text[:maxMessage-len(mark)], "") + mark
-}
-
-// SyntheticOf is the synthetic service that an object declares, without its sources' contents.
-func SyntheticOf(object *draftv1alpha1.SyntheticProvisionedService) compose.Synthetic {
-	s := compose.Synthetic{Type: object.Spec.Type, Provider: object.Spec.Provider}
-	for _, source := range object.Spec.Services {
-		s.Sources = append(s.Sources, compose.Source{
-			ID: source.ID, APIVersion: source.APIVersion, Kind: source.Kind, Name: source.Name,
-		})
-	}
-	for _, m := range object.Spec.Mappings {
-		s.Mappings = append(s.Mappings, compose.Mapping(m))
-	}
-	return s
 }
 
 // syntheticName is the name of the Secret of a synthetic service.
