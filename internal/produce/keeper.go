@@ -147,7 +147,7 @@ func NewKeeper(client kubernetes.Interface, leading func() bool) (*Keeper, error
 			}
 			return all.Watch(ctx, options)
 		},
-	}, &corev1.Secret{}, 0, cache.Indexers{})
+	}, &corev1.Secret{}, 0, cache.Indexers{ownerIndex: byOwner})
 	_, err := k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: k.changed, UpdateFunc: func(_, item any) { k.changed(item) }, DeleteFunc: k.deleted,
 	})
@@ -248,7 +248,33 @@ func (k *Keeper) Remove(ctx context.Context, name types.NamespacedName, purpose 
 	if !k.leading() {
 		return ErrNotLeading
 	}
-	uid := secret.UID
+	return k.delete(ctx, secret)
+}
+
+// RemoveOthers deletes what was made for a purpose and an owner of a name, but for the Secret of one name, empty for none.
+func (k *Keeper) RemoveOthers(ctx context.Context, purpose Purpose, owner types.NamespacedName, keep string) error {
+	items, err := k.informer.GetIndexer().ByIndex(ownerIndex, ownerKey(purpose, owner))
+	if err != nil {
+		return fmt.Errorf("looking for what was made for %s: %w", owner, err)
+	}
+	for _, item := range items {
+		secret, ok := item.(*corev1.Secret)
+		if !ok || secret.Name == keep {
+			continue
+		}
+		if !k.leading() {
+			return ErrNotLeading
+		}
+		if err := k.delete(ctx, secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete deletes a Secret as it is known.
+func (k *Keeper) delete(ctx context.Context, secret *corev1.Secret) error {
+	uid, name := secret.UID, types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name}
 	err := k.client.CoreV1().Secrets(name.Namespace).Delete(ctx, name.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid},
 	})

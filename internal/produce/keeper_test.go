@@ -452,6 +452,63 @@ func TestKeeperFollowerWritesNothing(t *testing.T) {
 	d.wrote("", "another replica leads")
 }
 
+// TestKeeperRemovesOthers: of all that was made for one owner, one is kept; what was made for others is not touched. Nobody
+// collects garbage here.
+func TestKeeperRemovesOthers(t *testing.T) {
+	d := newDesk(t)
+	has := func(name, owned string, purpose Purpose) {
+		w := d.wanted("one")
+		w.Name, w.Owner.Name, w.Purpose = name, owned, purpose
+		d.ensure(w)
+	}
+	has("a", "db", ForSynthetic)
+	has("b", "db", ForSynthetic)
+	has("c", "other", ForSynthetic)
+	has("d", "db", ForService)
+	d.stop()
+	d.start()
+	owned := types.NamespacedName{Namespace: d.ns, Name: "db"}
+	for _, step := range []struct{ keep, left string }{{"b", "[b c d]"}, {"b", "[b c d]"}, {"", "[c d]"}} {
+		eventually(t, "what is left is "+step.left, func() string {
+			if err := d.keeper.RemoveOthers(t.Context(), ForSynthetic, owned, step.keep); err != nil {
+				return err.Error()
+			}
+			list, err := d.secrets().List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				return err.Error()
+			}
+			var names []string
+			for i := range list.Items {
+				names = append(names, list.Items[i].Name)
+			}
+			if fmt.Sprint(names) != step.left {
+				return fmt.Sprint(names)
+			}
+			return ""
+		})
+	}
+	d.follows.Store(true)
+	owned.Name = "other"
+	if err := d.keeper.RemoveOthers(t.Context(), ForSynthetic, owned, ""); !errors.Is(err, ErrNotLeading) {
+		t.Errorf("a follower answers with %v", err)
+	}
+}
+
+// TestRefusalsHoldNoValue: what the API server says is left out where it repeats what is in the Secret.
+func TestRefusalsHoldNoValue(t *testing.T) {
+	w := Wanted{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "db"}, Data: map[string][]byte{"password": []byte("swordfish")}}
+	for said, shown := range map[string]bool{
+		"exceeded quota: small":                    true,
+		"the policy found swordfish in it":         false,
+		"the policy found c3dvcmRmaXNo in it, too": false,
+	} {
+		err := refusedWrite(w, apierrors.NewForbidden(corev1.Resource("secrets"), "db", errors.New(said)))
+		if strings.Contains(err.Error(), said) != shown || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "Forbidden") && !shown {
+			t.Errorf("of %q is said: %v", said, err)
+		}
+	}
+}
+
 // TestKeeperRemovesInTheEnd: a removal that was answered badly is one that has to be tried again.
 func TestKeeperRemovesInTheEnd(t *testing.T) {
 	for _, code := range []int{http.StatusConflict, http.StatusInternalServerError, http.StatusForbidden, lost} {

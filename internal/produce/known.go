@@ -68,6 +68,26 @@ func withoutValues(item any) (any, error) {
 	}, nil
 }
 
+// ownerIndex finds Secrets by what they were made for.
+const ownerIndex = "owner"
+
+func byOwner(item any) ([]string, error) {
+	secret, ok := item.(*corev1.Secret)
+	if !ok {
+		return nil, nil
+	}
+	owner := metav1.GetControllerOf(secret)
+	if owner == nil {
+		return nil, nil
+	}
+	name := types.NamespacedName{Namespace: secret.Namespace, Name: owner.Name}
+	return []string{ownerKey(Purpose(secret.Labels[MadeForLabel]), name)}, nil
+}
+
+func ownerKey(purpose Purpose, owner types.NamespacedName) string {
+	return string(purpose) + " " + owner.String()
+}
+
 // annotated keeps of the annotations our own, and whether there are any.
 func annotated(secret *corev1.Secret) map[string]string {
 	if len(secret.Annotations) == 0 {

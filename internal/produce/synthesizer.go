@@ -93,7 +93,7 @@ func (s *Synthesizer) Reconcile(ctx context.Context, name types.NamespacedName) 
 	if apierrors.IsNotFound(err) || err == nil && object.DeletionTimestamp != nil {
 		s.objects.Need(name)
 		s.written.Delete(name)
-		return ctrl.Result{}, nil // the Secret goes with its owner
+		return settled(s.keeper.RemoveOthers(ctx, ForSynthetic, name, "")) // where nobody collects garbage, too
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading SyntheticProvisionedService %s: %w", name, err)
@@ -122,8 +122,10 @@ func (s *Synthesizer) serve(ctx context.Context, object *draftv1alpha1.Synthetic
 		return again(err)
 	case outcome.sources != nil || outcome.problem != nil:
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	case object.Status.Binding == nil || object.Status.Binding.Name != outcome.secret:
+		return ctrl.Result{}, nil // the status comes back as a change
 	}
-	return ctrl.Result{}, nil
+	return settled(s.keeper.RemoveOthers(ctx, ForSynthetic, client.ObjectKeyFromObject(object), outcome.secret))
 }
 
 // outcome is what came of an attempt.

@@ -3,6 +3,7 @@ package extensions_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -63,6 +64,7 @@ func testComingAndGoing(t *testing.T, config *rest.Config) {
 		p.told("first")
 		p.unbind()
 	})
+	t.Run("a name", func(t *testing.T) { testRenaming(t, config) })
 	t.Run("a kind", func(t *testing.T) { testKindGoes(t, config) })
 	t.Run("a namespace", func(t *testing.T) {
 		p := newPlace(t, config)
@@ -89,6 +91,23 @@ func testTampering(t *testing.T, config *rest.Config) {
 	for _, secret := range p.made("") {
 		p.merge(secretKind, secret.GetName(), `{"stringData":{"password":"foreign"}}`)
 	}
+	p.told("first")
+	p.unbind()
+}
+
+// testRenaming: what was made under an earlier name goes.
+func testRenaming(t *testing.T, config *rest.Config) {
+	t.Helper()
+	p := newPlace(t, config)
+	p.story()
+	p.told("first")
+	p.merge(syntheticKind, "synthetic", `{"spec":{"name":"renamed"}}`)
+	p.until("the Secret has the new name, and the old one is gone", func() error {
+		if made := p.made(produce.ForSynthetic); len(made) != 1 || !strings.HasPrefix(made[0].GetName(), "renamed-") {
+			return fmt.Errorf("there are %d", len(made))
+		}
+		return nil
+	})
 	p.told("first")
 	p.unbind()
 }
