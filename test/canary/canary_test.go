@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // values are what is looked for.
@@ -24,15 +23,19 @@ func TestNoValueShows(t *testing.T) {
 	b, k := start(t), as(t, "")
 	k.create(world)
 	bind(k, v)
+	compose(k, v)
 	locally(k, v)
 	change(k, v)
+	recompose(k, v)
 	misuse(k, v)
+	spoil(k, v)
 	metrics, err := read(b.metrics)
 	if err != nil {
 		t.Fatalf("reading the metrics: %v", err)
 	}
 	v.sought(t, "the metrics", metrics)
 	objects(k, v)
+	uncompose(k)
 	unbind(k)
 	objects(k, v)
 	log := b.stop()
@@ -48,7 +51,6 @@ func bind(k *cluster, v values) {
 	k.create(secretText("db", v.first) + "\n---\n" + secretText("other", v.first))
 	k.create(deploymentText("orders", v.private) + "\n---\n" + deploymentText("shipping", v.private))
 	k.create("apiVersion: services.example.com/v1\nkind: Database\nmetadata: {name: pg, namespace: shop}\n")
-	databases := schema.GroupVersionResource{Group: "services.example.com", Version: "v1", Resource: "databases"}
 	k.merge(databases, "pg", `{"status":{"binding":{"name":"db"}}}`, "status")
 	k.create("apiVersion: fn.example.com/v1\nkind: Function\nmetadata: {name: f, namespace: shop}\nspec: {steps: [{id: one}]}\n")
 
@@ -76,7 +78,6 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 
 // change goes through what changes while bound.
 func change(k *cluster, v values) {
-	databases := schema.GroupVersionResource{Group: "services.example.com", Version: "v1", Resource: "databases"}
 	k.merge(secrets, "db", fmt.Sprintf(`{"stringData":{"password":%q,"added":%q}}`, v.second, v.second))
 	k.merge(databases, "pg", `{"status":{"binding":{"name":"other"}}}`, "status")
 	k.merge(bindings, "direct", `{"spec":{"workload":{"name":"shipping"}}}`)

@@ -1,9 +1,7 @@
 package canary_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/bowline-dev/bowline/internal/feature"
 	"github.com/bowline-dev/bowline/internal/install"
 	"github.com/bowline-dev/bowline/internal/localplane"
 )
@@ -54,7 +53,7 @@ type bowline struct {
 
 func start(t *testing.T) *bowline {
 	t.Helper()
-	if err := install.Apply(t.Context(), admin, install.Options{External: true}, nil); err != nil {
+	if err := install.Apply(t.Context(), admin, install.Options{External: true, Features: feature.Of(feature.All()...)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var ports [3]int
@@ -77,11 +76,11 @@ func start(t *testing.T) *bowline {
 	}
 	defer file.Close()
 	b.cmd = exec.Command(self)
-	b.cmd.Env = append(os.Environ(), childArguments+"="+strings.Join([]string{
+	b.cmd.Env = append(os.Environ(), childArguments+"="+strings.Join(append([]string{
 		"controller", "--kubeconfig", plane.Kubeconfig(), "--as", "system:serviceaccount:bowline-system:bowline-controller",
 		"--leader-elect=false", "--metrics-address", address(0), "--probe-address", address(1), "--gather", "20ms", "-v", "1",
 		"--webhook-host", "127.0.0.1", "--webhook-port", strconv.Itoa(ports[2]), "--webhook-url", "https://" + address(2),
-	}, " "))
+	}, feature.Of(feature.All()...).Arguments()...), " "))
 	b.cmd.Stdout, b.cmd.Stderr = file, file
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -186,18 +185,7 @@ func (k *cluster) merge(resource schema.GroupVersionResource, name, patch string
 // reason waits until a binding is Ready, or not, for a reason.
 func (k *cluster) reason(name, want string) {
 	k.t.Helper()
-	eventually(k.t, "binding "+name+" is "+want, func() error {
-		object, err := k.of(bindings, space).Get(k.t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-		text, _ := json.Marshal(object.Object["status"])
-		if observed != object.GetGeneration() || !bytes.Contains(text, []byte(fmt.Sprintf("%q", want))) {
-			return fmt.Errorf("its status is %s", text)
-		}
-		return nil
-	})
+	k.told(bindings, name, want)
 }
 
 func (k *cluster) remove(names ...string) {
