@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,7 @@ type objectWatch struct {
 	changed func()
 	cancel  context.CancelFunc
 	kick    chan struct{}
+	lists   atomic.Int64 // counts how often all was taken in
 
 	mu      sync.RWMutex
 	err     error // ErrStarting, *KindError, or nil when objects are in step with the API server
@@ -40,31 +42,47 @@ const failing = 4
 
 // run does the work until the context ends.
 func (w *objectWatch) run(ctx context.Context, client dynamic.Interface, served *servedKinds) {
-	retry, failures := firstRetry, 0
+	var row failures
 	for ctx.Err() == nil {
+		before := w.lists.Load()
 		err := w.follow(ctx, client, served)
 		if err == nil {
-			retry, failures = firstRetry, 0
 			continue // the API server ends every watch some time
 		}
-		failures++
+		count, wait := row.another(w.lists.Load() != before)
 		fault := (*KindError)(nil)
 		switch _, known := w.list(); {
 		case errors.As(err, &fault):
 			w.publish(err)
-		case errors.Is(known, ErrStarting) && failures >= failing:
+		case errors.Is(known, ErrStarting) && count >= failing:
 			w.publish(&KindError{Kind: w.ref.GroupVersionKind, Fault: Failing}) // whoever waits for it can go on
 		}
-		w.pause(ctx, retry)
-		retry = min(2*retry, lastRetry)
+		w.pause(ctx, wait)
 	}
+}
+
+// failures are those in a row.
+type failures struct{ count int }
+
+// another counts one more, and says how long to wait. With the first one after a success the row begins anew: what was there
+// a moment ago is looked for again at once.
+func (f *failures) another(afterSuccess bool) (count int, wait time.Duration) {
+	if afterSuccess {
+		f.count = 0
+	}
+	f.count++
+	wait = firstRetry
+	for i := 1; i < f.count && wait < lastRetry; i++ {
+		wait *= 2
+	}
+	return f.count, min(wait, lastRetry)
 }
 
 // follow lists and watches until the API server ends that or something is in the way.
 func (w *objectWatch) follow(ctx context.Context, client dynamic.Interface, served *servedKinds) error {
 	resource, namespaced, err := Locate(served, w.ref.GroupVersionKind)
 	if err != nil {
-		served.forget(w.ref.Group) // what is missing is asked for each time
+		served.doubt(w.ref.Group) // what is missing is asked for again
 		return err
 	}
 	if !namespaced {
@@ -194,6 +212,7 @@ func (w *objectWatch) Replace(items []any, _ string) error {
 	})
 	w.objects, w.err = found, nil
 	w.mu.Unlock()
+	w.lists.Add(1)
 	if !same {
 		w.changed()
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -215,6 +216,30 @@ spec:
 	})
 }
 
+// TestFailuresInARow: what fails again and again is tried ever more slowly, up to a bound; after a success it begins anew.
+func TestFailuresInARow(t *testing.T) {
+	var row failures
+	for i, step := range []struct {
+		success bool
+		count   int
+		wait    time.Duration
+	}{
+		{false, 1, firstRetry}, {false, 2, 2 * firstRetry}, {false, 3, 4 * firstRetry}, {true, 1, firstRetry}, {false, 2, 2 * firstRetry},
+	} {
+		if count, wait := row.another(step.success); count != step.count || wait != step.wait {
+			t.Errorf("step %d: %d in a row, wait %s", i, count, wait)
+		}
+	}
+	for range 100 {
+		if _, wait := row.another(false); wait > lastRetry {
+			t.Fatalf("wait %s", wait)
+		}
+	}
+	if _, wait := row.another(false); wait != lastRetry {
+		t.Errorf("wait %s in the end", wait)
+	}
+}
+
 // TestServedKindsAsksOnce: many objects of one kind cost one question, until it is known that the answer changed.
 func TestServedKindsAsksOnce(t *testing.T) {
 	asked := 0
@@ -239,6 +264,40 @@ func TestServedKindsAsksOnce(t *testing.T) {
 	if asked != 3 {
 		t.Errorf("asked %d times after a while", asked)
 	}
+}
+
+// TestServedKindsAsksOnceForWhatIsMissing: many objects of a kind that is not there cost one question now and then, and none
+// once it is known that the answer changed.
+func TestServedKindsAsksOnceForWhatIsMissing(t *testing.T) {
+	asked, missing := 0, true
+	s := newServedKinds(lister(func(string) error {
+		asked++
+		if missing {
+			return apierrors.NewNotFound(schema.GroupResource{}, "x")
+		}
+		return nil
+	}))
+	ask := func(want int, wantErr bool) {
+		t.Helper()
+		_, err := s.ServerResourcesForGroupVersion("olm.example.com/v1")
+		if asked != want || apierrors.IsNotFound(err) != wantErr {
+			t.Errorf("asked %d times, want %d; the error is %v", asked, want, err)
+		}
+	}
+	ask(1, true)
+	s.doubt("olm.example.com")
+	ask(1, true)
+	s.lists["olm.example.com/v1"] = servedList{err: s.lists["olm.example.com/v1"].err, at: time.Now().Add(-missingFor)}
+	ask(2, true)
+	missing = false
+	ask(2, true)
+	s.forget("olm.example.com")
+	ask(3, false)
+	s.doubt("olm.example.com")
+	ask(3, false)
+	s.lists["olm.example.com/v1"] = servedList{at: time.Now().Add(-missingFor)}
+	s.doubt("olm.example.com") // the kind is not among those of the group
+	ask(4, false)
 }
 
 // lister answers each question with an empty list, or an error.
