@@ -218,10 +218,10 @@ func TestValidateDraft(t *testing.T) {
 			if diff := cmp.Diff(test.want, broken(errs)); diff != "" {
 				t.Errorf("errors (-want +got):\n%s\n%v", diff, errs.ToAggregate())
 			}
-			if got := binding.ValidateDraftUpdate(draft(test.change), draft(test.change)); len(got) > 0 {
+			if got := binding.NewErrors(binding.ValidateDraft(draft(test.change)), binding.ValidateDraft(draft(test.change))); len(got) > 0 {
 				t.Errorf("what was broken before counts on update: %v", got.ToAggregate())
 			}
-			if diff := cmp.Diff(test.want, broken(binding.ValidateDraftUpdate(draft(test.change), draft(nil)))); diff != "" {
+			if diff := cmp.Diff(test.want, broken(binding.NewErrors(binding.ValidateDraft(draft(test.change)), binding.ValidateDraft(draft(nil))))); diff != "" {
 				t.Errorf("errors on update (-want +got):\n%s", diff)
 			}
 		})

@@ -38,16 +38,6 @@ func Validate(b *bindingv1.ServiceBinding) field.ErrorList {
 	return append(errs, validateEnv(b.Spec.Env, spec.Child("env"))...)
 }
 
-// ValidateUpdate tells which rules a changed ServiceBinding breaks that it did not break before. A rule that updated and
-// old break in the same field with the same value does not count, so that an object older than a rule stays editable.
-func ValidateUpdate(updated, old *bindingv1.ServiceBinding) field.ErrorList {
-	errs := Validate(updated)
-	if len(errs) == 0 {
-		return nil
-	}
-	return NewErrors(errs, Validate(old))
-}
-
 func validateDirectory(name string, object *metav1.ObjectMeta, at *field.Path) field.ErrorList {
 	if name == "" {
 		name, at = object.Name, field.NewPath("metadata", "name")
@@ -65,7 +55,7 @@ func validateDirectory(name string, object *metav1.ObjectMeta, at *field.Path) f
 func validateOverride(value string, at *field.Path) field.ErrorList {
 	if len(value) > maxOverride {
 		err := field.TooLong(at, value, maxOverride)
-		err.BadValue = value // Not printed; it tells ValidateUpdate of a change.
+		err.BadValue = value // Not printed; it tells NewErrors of a change.
 		return field.ErrorList{err}
 	}
 	unprintable := func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }
@@ -115,7 +105,7 @@ func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
 	errs := metav1validation.ValidateLabelSelector(s, metav1validation.LabelSelectorValidationOptions{}, at)
 	for _, err := range errs {
 		if err.Type == field.ErrorTypeRequired || err.Type == field.ErrorTypeForbidden {
-			err.BadValue = s // Not printed; it tells ValidateUpdate of a change.
+			err.BadValue = s // Not printed; it tells NewErrors of a change.
 		}
 	}
 	return errs

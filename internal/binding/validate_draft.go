@@ -25,15 +25,6 @@ func ValidateDraft(b *draftv1alpha1.ServiceBinding) field.ErrorList {
 	return append(errs, validateDraftEnv(b.Spec.Env, spec.Child("env"))...)
 }
 
-// ValidateDraftUpdate tells which rules a changed ServiceBinding breaks that it did not break before, as ValidateUpdate does.
-func ValidateDraftUpdate(updated, old *draftv1alpha1.ServiceBinding) field.ErrorList {
-	errs := ValidateDraft(updated)
-	if len(errs) == 0 {
-		return nil
-	}
-	return NewErrors(errs, ValidateDraft(old))
-}
-
 func validateApplication(a *draftv1alpha1.ApplicationReference, at *field.Path) field.ErrorList {
 	errs := validateKind(a.APIVersion, a.Kind, at)
 	errs = append(errs, validateTarget(

@@ -32,8 +32,7 @@ func ValidateMapping(m *bindingv1.ClusterWorkloadResourceMapping) field.ErrorLis
 	return errs
 }
 
-// ValidateMappingUpdate tells which rules a changed mapping breaks that it did not break before, as ValidateUpdate does
-// for a binding.
+// ValidateMappingUpdate tells which rules a changed mapping breaks that it did not break before, as NewErrors has it.
 func ValidateMappingUpdate(updated, old *bindingv1.ClusterWorkloadResourceMapping) field.ErrorList {
 	errs := ValidateMapping(updated)
 	if len(errs) == 0 {

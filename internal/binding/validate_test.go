@@ -337,7 +337,7 @@ func TestValidateUpdate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := broken(binding.ValidateUpdate(valid(c.updated), valid(c.old)))
+			got := broken(binding.NewErrors(binding.Validate(valid(c.updated)), binding.Validate(valid(c.old))))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s: errors (-want +got):\n%s", c.reason, diff)
 			}

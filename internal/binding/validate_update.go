@@ -8,7 +8,8 @@ import (
 )
 
 // NewErrors returns what is in now but not in before. Errors are the same when rule, field and value are: each rule
-// puts the values that it looked at into the error, so that a change of them makes another error.
+// puts the values that it looked at into the error, so that a change of them makes another error. An update is judged by what
+// it newly breaks, so that an object older than a rule stays editable.
 func NewErrors(now, before field.ErrorList) field.ErrorList {
 	var fresh field.ErrorList
 	for _, err := range now {

@@ -68,16 +68,15 @@ func NewGenerator(c GeneratorConfig) *Generator {
 	}
 }
 
-// KeepVersion takes out of a ClusterServiceVersion all but its descriptors.
+// KeepVersion takes out of a ClusterServiceVersion all but its descriptors and what it replaces.
 func KeepVersion(ref watch.ObjectRef, object *unstructured.Unstructured) {
 	if ref.GroupVersionKind != versionKind {
 		return
 	}
 	owned, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "customresourcedefinitions", "owned")
 	replaces, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "replaces")
-	phase, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "phase")
 	object.Object["spec"] = map[string]any{"customresourcedefinitions": map[string]any{"owned": owned}, "replaces": replaces}
-	object.Object["status"] = map[string]any{"phase": phase}
+	delete(object.Object, "status")
 	object.SetAnnotations(nil)
 }
 

@@ -220,8 +220,5 @@ func provisionedSecret(object map[string]any) string {
 	return name
 }
 
-// ServiceKeyOf is the key of the service that a binding names.
-func ServiceKeyOf(b *binding.Binding) ServiceKey { return serviceKey(b) }
-
 // DefinitionKind is the kind of definitions of custom resources.
 var DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}

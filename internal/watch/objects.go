@@ -174,13 +174,6 @@ func (o *Objects[K]) List(ref ObjectRef) ([]*unstructured.Unstructured, error) {
 	return w.list()
 }
 
-// Watched is how many objects, or lists of them, are followed.
-func (o *Objects[K]) Watched() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.watches)
-}
-
 // Look makes watches of a group's kinds that wait for something try again now.
 func (o *Objects[K]) Look(group string) {
 	o.served.forget(group)
